@@ -97,7 +97,7 @@ def united(statements: Iterable[Statement]) -> list[Statement]:
     """
     found = _united_by(
         statements,
-        lambda one: (one.sid, *one.actions, json.dumps(one.conditions)),
+        lambda one: (one.sid, *one.actions, json.dumps(one.conditions or None)),
         lambda one, other: replace(
             one, resources=_together(one.resources, other.resources)
         ),
@@ -339,7 +339,7 @@ def _without_prefixes(statement: Statement) -> Hashable:
         statement.sid,
         tuple(statement.actions),
         tuple(statement.resources),
-        json.dumps(others),
+        json.dumps(others or None),
     )
 
 

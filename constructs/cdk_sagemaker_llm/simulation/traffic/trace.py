@@ -105,7 +105,7 @@ def _rows(name: Path, file: Iterable[str]) -> Iterator[list[str | None]]:
     Give the three columns of each row; ``None`` for one that a row is too short for.
     """
     rows = csv.reader(file)
-    named = [one.strip().lower() for one in next(filter(None, rows), ())]
+    named = [one.strip().lower() for one in next(rows, ())]
     known = [_SAME.get(one, one) for one in named]
     lacking = [one for one in _COLUMNS if one not in known]
     if lacking:
