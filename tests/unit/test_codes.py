@@ -9,9 +9,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 from aws_cdk import Stack
@@ -154,22 +153,18 @@ def test_the_registry_needs_no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     What needs one is left out, and what is left loads nothing of them.
     """
     loaded: list[str] = []
-    monkeypatch.setattr(importlib, "import_module", _noting(loaded))
+
+    def note(name: str) -> ModuleType:
+        loaded.append(name)
+        return importlib.import_module(name)
+
+    watched = SimpleNamespace(import_module=note)
+    monkeypatch.setattr("cdk_sagemaker_llm.codes.importlib", watched)
     rules.__wrapped__()
 
     rooms = {name.split(".")[1] for name in loaded}
     assert {"serving", "hosting", "fit"} < rooms
     assert rooms.isdisjoint({"cli", "load", "local", "testing"})
-
-
-def _noting(loaded: list[str]) -> Callable[[str], ModuleType]:
-    load = importlib.import_module
-
-    def note(name: str) -> ModuleType:
-        loaded.append(name)
-        return load(name)
-
-    return note
 
 
 def test_the_page_is_the_one_the_code_makes() -> None:
