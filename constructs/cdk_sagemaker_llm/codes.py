@@ -16,7 +16,7 @@ import cdk_sagemaker_llm
 from cdk_sagemaker_llm.findings import Rule
 
 # They need what only the extras install, and find nothing of their own.
-_WITH_EXTRAS = ("cli", "load", "local")
+_WITH_EXTRAS = ("cli", "load", "local", "testing")
 
 
 @functools.cache

@@ -315,6 +315,8 @@ def test_a_hook_checks_the_files_of_a_commit(
 
     assert hooked(hook, ["app.py", "assets/mine/serving.properties"]) == status
     assert hooked(hook, ["app.py", "serving.properties.md", "cdk.json"]) is None
+    assert hooked(hook, ["package.json.template", "nginx.conf.template"]) is None
+    assert re.search(hook["files"], "cdk.out/Chat.template.json")
 
 
 def test_a_hook_checks_the_app_as_it_was_synthesised(

@@ -4,12 +4,13 @@ The rules: each has a code of its own, an example that breaks it, and a line on 
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 from aws_cdk import Stack
@@ -145,6 +146,25 @@ def test_the_registry_loads_nothing_before_it_is_asked() -> None:
     )
 
     assert done.stdout.strip() == "[]"
+
+
+def test_the_registry_needs_no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    What needs one is left out, and what is left loads nothing of them.
+    """
+    loaded: list[str] = []
+
+    def note(name: str) -> ModuleType:
+        loaded.append(name)
+        return importlib.import_module(name)
+
+    watched = SimpleNamespace(import_module=note)
+    monkeypatch.setattr("cdk_sagemaker_llm.codes.importlib", watched)
+    rules.__wrapped__()
+
+    rooms = {name.split(".")[1] for name in loaded}
+    assert {"serving", "hosting", "fit"} < rooms
+    assert rooms.isdisjoint({"cli", "load", "local", "testing"})
 
 
 def test_the_page_is_the_one_the_code_makes() -> None:

@@ -95,7 +95,7 @@ PAGES: Mapping[str, tuple[str, str]] = MappingProxyType(
         "client": ("client", "The client"),
         "client.requests": ("client-requests", "Requests of the client"),
         "client.stored": ("client-requests", "Requests of the client"),
-        "client.transport": ("client-requests", "Requests of the client"),
+        "client.runtime": ("client-requests", "Requests of the client"),
         "client.answers": ("client-answers", "Answers of the client"),
         "client.reader": ("client-answers", "Answers of the client"),
         "client.wire": ("client-answers", "Answers of the client"),

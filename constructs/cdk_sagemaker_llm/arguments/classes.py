@@ -54,6 +54,10 @@ def _types(value: object) -> list[type]:
 
 def _is_a(*names: str) -> Callable[[object], bool]:
     def holds(value: object) -> bool:
+        own: type = type(value)
+        # Nearly always it is this one.
+        if not _names_of(own).isdisjoint(names):
+            return True
         return any(not _names_of(one).isdisjoint(names) for one in _types(value))
 
     return holds

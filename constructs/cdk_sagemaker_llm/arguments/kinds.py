@@ -227,7 +227,9 @@ def list_of(kind: Kind) -> Kind:
             return
         if not is_list_placeholder(value):
             for index, item in enumerate(value):
-                yield from kind.faults(f"{name}[{index}]", item)
+                # A name for each of a hundred thousand takes its time.
+                if kind.parts is not _no_parts or not kind.holds(item):
+                    yield from kind.faults(f"{name}[{index}]", item)
         # Text and numbers are passed on; of anything else, synth asks each item.
         elif not (kind.holds(value[0]) or kind.holds(1)):
             yield Fault(
@@ -254,6 +256,9 @@ def map_of(kind: Kind) -> Kind:
             return
         for key, item in value.items():
             yield from _KEY.faults(f"a name in {name}", key)
+            if kind.holds(item):
+                yield from kind.parts(f"{name}[{key!r}]", item)
+                continue
             # What stands under a name may be a credential: only plain kinds are shown.
             seen = replace(
                 kind,

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         AsyncPendingAnswer,
     )
     from cdk_sagemaker_llm.client.asynchronous import PendingAnswer
+    from cdk_sagemaker_llm.client.base_client import BaseClient
     from cdk_sagemaker_llm.client.bearer import bearer_token
     from cdk_sagemaker_llm.client.bidirectional import BidirectionalStream
     from cdk_sagemaker_llm.client.errors import (
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
         langchain_chat_handler,
         langchain_prompt_handler,
     )
-    from cdk_sagemaker_llm.client.llm_client import BaseClient, LlmClient
+    from cdk_sagemaker_llm.client.llm_client import LlmClient
     from cdk_sagemaker_llm.client.reader import read_body, read_embeddings, read_stream
     from cdk_sagemaker_llm.client.requests import (
         ChatOptions,
@@ -55,8 +56,8 @@ if TYPE_CHECKING:
         Options,
         Schema,
     )
+    from cdk_sagemaker_llm.client.runtime import Timeouts
     from cdk_sagemaker_llm.client.stored import ClientOptions
-    from cdk_sagemaker_llm.client.transport import Timeouts
     from cdk_sagemaker_llm.client.wire.step import WireFormat
 
 __all__ = [
@@ -114,7 +115,7 @@ _HOMES = {
     "AnswerTooLargeError": _ERRORS,
     "AsyncLlmClient": "client.async_client",
     "AsyncPendingAnswer": "client.async_client",
-    "BaseClient": "client.llm_client",
+    "BaseClient": "client.base_client",
     "BidirectionalStream": "client.bidirectional",
     "CancelledRequestError": _ERRORS,
     "ChatOptions": _REQUESTS,
@@ -136,7 +137,7 @@ _HOMES = {
     "RefusedError": _ERRORS,
     "Schema": _REQUESTS,
     "ThrottledError": _ERRORS,
-    "Timeouts": "client.transport",
+    "Timeouts": "client.runtime",
     "Token": _ANSWERS,
     "ToolCall": _ANSWERS,
     "UnavailableError": _ERRORS,

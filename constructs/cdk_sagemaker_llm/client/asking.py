@@ -45,7 +45,8 @@ from cdk_sagemaker_llm.client.requests import (
     rerank_body,
     schema_wanted,
 )
-from cdk_sagemaker_llm.client.transport import Opened, Settings, Transport
+from cdk_sagemaker_llm.client.runtime import Opened, Settings
+from cdk_sagemaker_llm.client.transport import Transport
 from cdk_sagemaker_llm.client.wire.step import WireFormat, as_count
 
 if TYPE_CHECKING:

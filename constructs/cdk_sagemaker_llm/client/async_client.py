@@ -25,10 +25,10 @@ from cdk_sagemaker_llm.client.asynchronous import (
     Queued,
     pauses,
 )
+from cdk_sagemaker_llm.client.base_client import NEW_SESSION, BaseClient
 from cdk_sagemaker_llm.client.bidirectional import BidirectionalStream, bidirectional
 from cdk_sagemaker_llm.client.connections import Call
 from cdk_sagemaker_llm.client.errors import LlmError
-from cdk_sagemaker_llm.client.llm_client import NEW_SESSION, BaseClient
 from cdk_sagemaker_llm.client.requests import ChatOptions, Message, Options
 from cdk_sagemaker_llm.client.stored import ClientOptions, stored
 

@@ -47,8 +47,8 @@ def bearer_token(
         session: The boto3 session. If omitted, boto3's default one.
 
     Raises:
-        ValueError: If it is to hold for no time, or for more than 12 hours, or the
-            region is no name.
+        ValueError: If it is to hold for no time, or for more than 12 hours, the region
+            is no name, or the session none of boto3's.
 
         RefusedError: If there are no credentials, or no region.
     """
@@ -57,6 +57,8 @@ def bearer_token(
     check_whole("seconds", seconds)
     if not 1 <= seconds <= _LONGEST:
         refuse("seconds", f"1 to {_LONGEST} (12 hours)", seconds)
+    if session is not None and not hasattr(session, "get_credentials"):
+        refuse("session", "a boto3.Session", session)
     import boto3  # noqa: PLC0415 - an extra, and a quarter of a second to import
     from botocore.auth import SigV4QueryAuth  # noqa: PLC0415 - as above
     from botocore.awsrequest import AWSRequest  # noqa: PLC0415 - as above

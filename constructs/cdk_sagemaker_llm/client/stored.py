@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypedDict
 from cdk_sagemaker_llm.client.arguments import check_name, check_text
 from cdk_sagemaker_llm.client.errors import RefusedError, from_boto
 from cdk_sagemaker_llm.client.requests import Schema
-from cdk_sagemaker_llm.client.transport import Timeouts, make_client
+from cdk_sagemaker_llm.client.runtime import Timeouts, make_client
 from cdk_sagemaker_llm.client.wire.step import WireFormat
 
 if TYPE_CHECKING:

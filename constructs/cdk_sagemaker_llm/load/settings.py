@@ -8,7 +8,8 @@ import math
 import os
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self
 
 from cdk_sagemaker_llm.arguments import hold_kinds, kind_of, raise_faults
@@ -34,6 +35,8 @@ _POSITIVE = (
 _COUNTS = (
     *("users", "processes", "workers", "prefix_words", "prefixes", "max_new_tokens"),
 )
+
+_TRACED = attrgetter("at", "prompt_tokens", "output_tokens", "blocks")
 
 TRACE_LEAD = 0.5
 """Seconds before the first request of a trace, and after its last one."""
@@ -170,8 +173,11 @@ class LoadSettings:
     profile: str | None = None
 
     def __post_init__(self) -> None:
-        hold_settings(self)
-        raise_faults(kind_of("Sequence[TracedRequest]").faults("trace", self.trace))
+        # Once, where it can be: a trace may have a hundred thousand requests.
+        if is_held := _is_finite(self):
+            hold_kinds(self)
+        else:
+            raise_faults(kind_of("Sequence[TracedRequest]").faults("trace", self.trace))
         in_order = tuple(sorted(self.trace, key=lambda one: one.at))
         object.__setattr__(self, "trace", in_order)
         faults = list(self._faults())
@@ -182,7 +188,8 @@ class LoadSettings:
                 faults += error.faults
         if faults:
             raise SettingsError(faults)
-        hold_kinds(self)
+        if not is_held:
+            hold_kinds(self)
 
     def session(self) -> boto3.Session:
         """
@@ -235,9 +242,10 @@ class LoadSettings:
 
     def packed(self) -> dict[str, Any]:
         """
-        Pack it for another process, or a file.
+        Pack it for another process, or a file; each request of a trace is a row.
         """
-        return asdict(self)
+        packed = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {**packed, "trace": [*map(_TRACED, self.trace)]}
 
     @classmethod
     def unpacked(cls, packed: Mapping[str, Any]) -> Self:
@@ -249,8 +257,8 @@ class LoadSettings:
         """
         lists = {name: tuple(packed[name]) for name in ("prompts", "tools")}
         traced = (
-            TracedRequest(**{**one, "blocks": tuple(one["blocks"])})
-            for one in packed["trace"]
+            TracedRequest(at, prompt_tokens, output_tokens, tuple(blocks))
+            for at, prompt_tokens, output_tokens, blocks in packed["trace"]
         )
         return cls(**{**packed, **lists, "trace": tuple(traced)})
 
@@ -319,9 +327,13 @@ def hold_settings(settings: DataclassInstance) -> None:
     Refuse settings that are not of their kinds. Of a number that is not finite, the
     rule of its own setting tells more.
     """
-    values = (getattr(settings, one.name) for one in fields(settings))
-    if all(not isinstance(one, float) or math.isfinite(one) for one in values):
+    if _is_finite(settings):
         hold_kinds(settings)
+
+
+def _is_finite(settings: DataclassInstance) -> bool:
+    values = (getattr(settings, one.name) for one in fields(settings))
+    return all(not isinstance(one, float) or math.isfinite(one) for one in values)
 
 
 def address_of(text: str) -> tuple[str, int]:

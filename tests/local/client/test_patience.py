@@ -18,7 +18,8 @@ from cdk_sagemaker_llm.client import (
 )
 from cdk_sagemaker_llm.client import transport as transporting
 from cdk_sagemaker_llm.client.connections import Call
-from cdk_sagemaker_llm.client.transport import Opened, Settings, Transport
+from cdk_sagemaker_llm.client.runtime import Opened, Settings
+from cdk_sagemaker_llm.client.transport import Transport
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.runtime.invocations import NO_CAPACITY
 from tests.local.client.conftest import Connect

@@ -28,7 +28,7 @@ from cdk_sagemaker_llm.client import (
     gather,
 )
 from cdk_sagemaker_llm.client.asking import chain
-from cdk_sagemaker_llm.client.transport import Settings
+from cdk_sagemaker_llm.client.runtime import Settings
 
 LAST = Token("a", 1, -0.5, finish_reason=FinishReason.LENGTH, usage=Usage(10, 5))
 TOKENS = (Token("a", 1, -0.5), Token("b"), Token("c", 2, -1.5))

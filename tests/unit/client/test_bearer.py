@@ -104,6 +104,14 @@ def test_it_is_for_a_region_with_a_name(region: Any, told: str) -> None:  # noqa
         bearer_token(region, session=session())
 
 
+def test_it_is_signed_by_a_session() -> None:
+    """
+    Nothing else has credentials.
+    """
+    with pytest.raises(ValueError, match=r"^session must be a boto3\.Session, got 5$"):
+        bearer_token(session=5)  # type: ignore[arg-type] # on purpose
+
+
 def test_it_needs_a_region_and_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     The message says where they come from.

@@ -7,11 +7,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.architectures.architecture import find_architecture
-from cdk_sagemaker_llm.catalog.engine_arguments import Engine
 from cdk_sagemaker_llm.catalog.engine_releases import (
     find_engine_release,
     pinned_version,
@@ -22,20 +21,15 @@ from cdk_sagemaker_llm.cli.app.hosting import App, Resource, artifact_files, ima
 from cdk_sagemaker_llm.demand import Assumptions, EngineName, weight_bits_of
 from cdk_sagemaker_llm.fit.planning import plan
 from cdk_sagemaker_llm.fit.plans import Plan
-from cdk_sagemaker_llm.serving.engines.checks.engine_models import gguf_type_of
-from cdk_sagemaker_llm.serving.engines.entry_points import (
-    ENTRY_POINTS,
-    StartError,
-    command_line,
-)
-from cdk_sagemaker_llm.serving.engines.parsing import ParserError
-from cdk_sagemaker_llm.serving.engines.parsing import parse as parse_arguments
 from cdk_sagemaker_llm.serving.lmi.artifact import ArtifactError
 from cdk_sagemaker_llm.serving.lmi.folder import properties_path
 from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS as LMI
 from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, as_int, parse
 from cdk_sagemaker_llm.serving.lmi.translation import translate
 from cdk_sagemaker_llm.simulation.api_values import Shape, is_open, map_of
+
+if TYPE_CHECKING:
+    from cdk_sagemaker_llm.catalog.engine_arguments import Engine
 
 _OF_FAMILIES: Mapping[str, EngineName] = {
     "djl-tensorrtllm": "tensorrt-llm",
@@ -181,11 +175,19 @@ def _served(
         ),
         engine=engine,
         engine_version=engine_version,
-        gguf_type=gguf_type_of(settings.get("file"), model) if is_gguf else None,
+        gguf_type=_gguf_type(settings.get("file"), model) if is_gguf else None,
         image=str(container.get("Image", "")),
         source="s3" if is_on_s3 else "hub",
         unknown="" if architecture else unknown,
     )
+
+
+def _gguf_type(file: str | None, model: str | None) -> str | None:
+    from cdk_sagemaker_llm.serving.engines.checks.engine_models import (  # noqa: PLC0415 - who has such a file has it
+        gguf_type_of,
+    )
+
+    return gguf_type_of(file, model)
 
 
 def _engine(image: ImageRelease | None) -> tuple[EngineName, str | None]:
@@ -215,6 +217,18 @@ def engine_settings(
     release = find_engine_release(image.family, version)
     if release is None or release.rule is None:
         return None
+    from cdk_sagemaker_llm.serving.engines.entry_points import (  # noqa: PLC0415 - images of LMI and TGI need none
+        ENTRY_POINTS,
+        StartError,
+        command_line,
+    )
+    from cdk_sagemaker_llm.serving.engines.parsing import (  # noqa: PLC0415 - as above
+        ParserError,
+    )
+    from cdk_sagemaker_llm.serving.engines.parsing import (  # noqa: PLC0415 - as above
+        parse as parse_arguments,
+    )
+
     rule = ENTRY_POINTS[release.rule]
     try:
         arguments = command_line(environment, rule, model_data=files)

@@ -24,7 +24,8 @@ from cdk_sagemaker_llm.cli.app.hosting import (
 )
 from cdk_sagemaker_llm.cli.app.memory import Places, memory_findings, places_in
 from cdk_sagemaker_llm.cli.app.places import Place, place_of
-from cdk_sagemaker_llm.cli.app.requests import literal, refusals
+from cdk_sagemaker_llm.cli.app.request_values import literal
+from cdk_sagemaker_llm.cli.app.requests import refusals
 from cdk_sagemaker_llm.cli.app.rollout_requests import rollout_refusals
 from cdk_sagemaker_llm.cli.app.scaling_requests import scaling_refusals
 from cdk_sagemaker_llm.cli.app.template_shapes import (

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from cdk_sagemaker_llm.catalog.instances import InstanceType, instance_type_names
 from cdk_sagemaker_llm.cli.app.hosting import (
@@ -21,16 +21,18 @@ from cdk_sagemaker_llm.cli.app.hosting import (
     Variant,
     image_of,
 )
+from cdk_sagemaker_llm.cli.app.request_values import (
+    Refusal,
+    at_least,
+    count_of,
+    literal,
+    name_of,
+    order_of,
+    within,
+)
 from cdk_sagemaker_llm.cli.app.template_shapes import AssemblyError
 from cdk_sagemaker_llm.findings import Finding
-from cdk_sagemaker_llm.hosting.common.limits import (
-    bounds_findings,
-    count_findings,
-    host_image_findings,
-    least_findings,
-    name_findings,
-    range_findings,
-)
+from cdk_sagemaker_llm.hosting.common.limits import host_image_findings
 from cdk_sagemaker_llm.hosting.common.rules import (
     IMPOSSIBLE_NETWORK,
     LOCAL_STORAGE,
@@ -46,13 +48,11 @@ from cdk_sagemaker_llm.hosting.common.rules import (
     WRONG_POOLS,
 )
 from cdk_sagemaker_llm.hosting.variants.instance_types import hardware_findings
-from cdk_sagemaker_llm.serving.parameters import WRONG_KIND
 from cdk_sagemaker_llm.simulation.api_values import (
     Shape,
     is_open,
     map_of,
     maps_of,
-    number,
     whole,
 )
 
@@ -68,16 +68,6 @@ _UNDECIDED = ("${Fn::If", "${Fn::KnownAfterApply")
 _TYPE = re.compile(r"ml\.(?P<family>[a-z0-9-]+)\.(medium|large|\d*xlarge|metal)\Z")
 _SUCH_AS = "use one such as ml.g5.12xlarge"
 _NETWORK = {"Subnets": (1, 16), "SecurityGroupIds": (1, 5)}
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """
-    What is wrong with one resource.
-    """
-
-    resource: Resource
-    findings: list[Finding] = field(default_factory=list)
 
 
 def refusals(app: App) -> list[Refusal]:
@@ -451,55 +441,3 @@ def _is_counted(variant: Shape) -> bool:
     ]
     is_known = not is_open(managed.get("Status", ""))
     return is_known and all(whole(one) is not None for one in counts)
-
-
-def literal(value: object) -> str | None:
-    """
-    Return a text of which no part is known at deployment alone.
-    """
-    is_whole = isinstance(value, str) and "${" not in value and "{{" not in value
-    return str(value) if is_whole else None
-
-
-def name_of(parameter: str, value: object) -> list[Finding]:
-    return name_findings(parameter, literal(value))
-
-
-def count_of(key: str, shape: Shape, least: int) -> list[Finding]:
-    value = number(shape.get(key))
-    if value is None:
-        return _no_number(key, shape)
-    return count_findings(key, _plain(value), least)
-
-
-def at_least(key: str, shape: Shape, least: float) -> list[Finding]:
-    value = number(shape.get(key))
-    return _no_number(key, shape) or least_findings(key, value, least)
-
-
-def within(key: str, shape: Shape, bounds: tuple[float, float]) -> list[Finding]:
-    value = number(shape.get(key))
-    return _no_number(key, shape) or range_findings(key, value, *bounds)
-
-
-def _no_number(key: str, shape: Shape) -> list[Finding]:
-    """
-    Check that what stands for a number is one, where deployment does not decide it.
-    """
-    value = shape.get(key)
-    if value is None or number(value) is not None:
-        return []
-    if isinstance(value, str) and literal(value) is None:
-        return []
-    return [WRONG_KIND.finding(f"{key} must be a number, got {value!r}")]
-
-
-def order_of(least_key: str, most_key: str, shape: Shape) -> list[Finding]:
-    least, most = number(shape.get(least_key)), number(shape.get(most_key))
-    if least is None or most is None:
-        return []
-    return bounds_findings(least_key, _plain(least), most_key, _plain(most))
-
-
-def _plain(value: float) -> float:
-    return int(value) if value.is_integer() else value

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.cli.app.hosting import App, EndpointConfig, Resource
-from cdk_sagemaker_llm.cli.app.requests import Refusal, literal, within
+from cdk_sagemaker_llm.cli.app.request_values import Refusal, literal, within
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.common.rules import (
     CANARY_PERCENT,

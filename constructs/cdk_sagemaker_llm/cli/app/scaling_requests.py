@@ -9,14 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from cdk_sagemaker_llm.cli.app.hosting import App, EndpointConfig, Resource
-from cdk_sagemaker_llm.cli.app.requests import (
+from cdk_sagemaker_llm.cli.app.request_values import (
     Refusal,
     count_of,
-    has_model,
     literal,
     order_of,
-    variant_findings,
 )
+from cdk_sagemaker_llm.cli.app.requests import has_model, variant_findings
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.common.rules import (
     NO_BACKLOG,
@@ -66,7 +65,8 @@ def _target(app: App, one: Resource) -> list[Finding]:
         *count_of("MinCapacity", shape, least),
         *count_of("MaxCapacity", shape, 0),
     ] or order_of("MinCapacity", "MaxCapacity", shape)
-    found += _schedules(maps_of(shape, "ScheduledActions"))
+    if actions := maps_of(shape, "ScheduledActions"):
+        found += _schedules(actions)
     return found + ([] if config is None else variant_findings(config, variant))
 
 

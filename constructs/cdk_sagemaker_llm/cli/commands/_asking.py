@@ -33,7 +33,7 @@ from cdk_sagemaker_llm.cli.output.answers import (
 )
 from cdk_sagemaker_llm.client.errors import LlmError
 from cdk_sagemaker_llm.client.requests import Options, Schema
-from cdk_sagemaker_llm.client.transport import Timeouts
+from cdk_sagemaker_llm.client.runtime import Timeouts
 from cdk_sagemaker_llm.client.wire.step import WireFormat
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from aws_cdk import CfnWaitCondition, SecretValue
 
@@ -35,6 +36,8 @@ DEFAULT_VOLUME_GIB = 30
 LARGEST_VOLUME_GIB = 512
 # The weights as they are published, and as the engine splits or compiles them.
 _COPIES_ON_DISK = 2
+# Unwrapped once each: a call into Node (ADR 2), and checks and container ask the same.
+_references: WeakKeyDictionary[SecretValue, str] = WeakKeyDictionary()
 # What names the newest commit.
 _MOVING = (None, "main")
 
@@ -132,9 +135,11 @@ def token_reference(model: ModelSource | None) -> str | None:
         if isinstance(model.token, SecretValue)
         else model.token.secret_value
     )
-    # A dynamic reference is the one safe form that reaches a container's
-    # environment; the CDK refuses to render it without this word.
-    return value.unsafe_unwrap()
+    if value not in _references:
+        # A dynamic reference is the one safe form that reaches a container's
+        # environment; the CDK refuses to render it without this word.
+        _references[value] = value.unsafe_unwrap()
+    return _references[value]
 
 
 def token_reference_findings(reference: str | None) -> list[Finding]:
@@ -194,7 +199,7 @@ def secure_parameter_findings(
     if not isinstance(model.token, SecretValue):
         return []
     # Who may read the reference sees its name alone.
-    text = str(stack_of(scope).resolve(model.token.unsafe_unwrap()))
+    text = str(stack_of(scope).resolve(token_reference(model)))
     if "{{resolve:ssm-secure:" not in text:
         return []
     return [

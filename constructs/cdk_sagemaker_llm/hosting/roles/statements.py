@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +84,9 @@ def covers(statements: Iterable[Statement], statement: Statement) -> bool:
     Return whether a statement is among others already.
     """
     found = list(statements)
+    # Most of what several models need is the same.
+    if statement in found:
+        return True
     return document_json(united([*found, statement])) == document_json(united(found))
 
 
@@ -94,7 +97,7 @@ def united(statements: Iterable[Statement]) -> list[Statement]:
     """
     found = _united_by(
         statements,
-        lambda one: {**one.to_json(), "Resource": None},
+        lambda one: (one.sid, *one.actions, json.dumps(one.conditions or None)),
         lambda one, other: replace(
             one, resources=_together(one.resources, other.resources)
         ),
@@ -306,12 +309,12 @@ def key_access(
 
 def _united_by(
     statements: Iterable[Statement],
-    alike: Callable[[Statement], object],
+    alike: Callable[[Statement], Hashable],
     unite: Callable[[Statement, Statement], Statement],
 ) -> list[Statement]:
-    found: dict[str, Statement] = {}
+    found: dict[Hashable, Statement] = {}
     for statement in statements:
-        key = json.dumps(alike(statement))
+        key = alike(statement)
         found[key] = unite(found[key], statement) if key in found else statement
     return list(found.values())
 
@@ -330,11 +333,14 @@ def _numbered(statements: Sequence[Statement]) -> list[Statement]:
     return found
 
 
-def _without_prefixes(statement: Statement) -> object:
-    rendered = statement.to_json()
-    if _prefixes_of(statement) is not None:
-        del rendered["Condition"]
-    return rendered
+def _without_prefixes(statement: Statement) -> Hashable:
+    others = None if _prefixes_of(statement) is not None else statement.conditions
+    return (
+        statement.sid,
+        tuple(statement.actions),
+        tuple(statement.resources),
+        json.dumps(others or None),
+    )
 
 
 def _with_prefixes(one: Statement, other: Statement) -> Statement:

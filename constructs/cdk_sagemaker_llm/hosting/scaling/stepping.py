@@ -144,9 +144,7 @@ class StepScaling(Construct):
         super().__init__(scope, id)
         is_exact = adjustment_type is appscaling.AdjustmentType.EXACT_CAPACITY
         takes_away = any(step.change < (1 if is_exact else 0) for step in steps)
-        contents_of(target).policies[id] = Policy(
-            path=self.to_string(), takes_away=takes_away
-        )
+        contents_of(target).policies[id] = Policy(construct=self, takes_away=takes_away)
         chosen = seconds(cooldown)
         self.cfn_scaling_policy = _Policy(
             self,

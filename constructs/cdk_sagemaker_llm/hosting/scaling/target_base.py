@@ -21,7 +21,7 @@ from cdk_sagemaker_llm.hosting.common.limits import (
 )
 from cdk_sagemaker_llm.hosting.common.reporting import report
 from cdk_sagemaker_llm.hosting.common.rules import SCALED_TWICE
-from cdk_sagemaker_llm.hosting.common.scope import is_defined_at
+from cdk_sagemaker_llm.hosting.common.scope import is_defined
 from cdk_sagemaker_llm.serving.parameters import IMPOSSIBLE_NAME
 from cdk_sagemaker_llm.text import any_of, nearest
 from cdk_sagemaker_llm.tokens import is_unresolved
@@ -198,7 +198,7 @@ def policy_findings(
     contents.policies = {
         name: policy
         for name, policy in contents.policies.items()
-        if is_defined_at(target, policy.path)
+        if is_defined(policy.construct)
     }
     return contents.policy_findings(name, metric)
 
@@ -206,11 +206,11 @@ def policy_findings(
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Policy:
     """
-    A policy: where it is defined, whether it can take capacity away, and which of the
+    A policy: its construct, whether it can take capacity away, and which of the
     service's predefined metrics it follows, if any.
     """
 
-    path: str
+    construct: Construct
     takes_away: bool
     metric: str | None = None
 

@@ -125,7 +125,7 @@ class TargetTrackingScaling(Construct):
         report(scope, id, found)
         super().__init__(scope, id)
         contents_of(target).policies[id] = Policy(
-            path=self.to_string(),
+            construct=self,
             takes_away=not disable_scale_in,
             metric=predefined_metric,
         )

@@ -9,12 +9,12 @@ home (``dismiss``). ``phase`` says who is awaited before the load begins.
 
 from __future__ import annotations
 
+import functools
 import json
 import socket
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from typing import Any
 
 import gevent
@@ -256,15 +256,20 @@ class Workers:
                 "the same on both"
             )
             return
-        # Each machine has credentials of its own, but they ask the same endpoint.
-        settings = replace(self._settings, region=self._settings.session().region_name)
-        if self._is_elsewhere:
-            settings = replace(settings, profile=None)
-        order = {
-            "settings": json.dumps(settings.packed()),
-            "number": self._numbers[msg.node_id],
-        }
+        order = {"settings": self._order, "number": self._numbers[msg.node_id]}
         self._runner.send_message(ORDER, order, msg.node_id)
+
+    @functools.cached_property
+    def _order(self) -> str:
+        """
+        What all workers are told, written once: a trace is long.
+        """
+        # Each machine has credentials of its own, but they ask the same endpoint.
+        packed = self._settings.packed()
+        packed["region"] = self._settings.session().region_name
+        if self._is_elsewhere:
+            packed["profile"] = None
+        return json.dumps(packed)
 
     def _note_ready(self, msg: Any, **_: object) -> None:  # noqa: ANN401 - as above
         # Clocks of machines differ by more than anything that is measured here: a

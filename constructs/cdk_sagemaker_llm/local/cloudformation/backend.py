@@ -1,6 +1,5 @@
 """
-moto's CloudFormation with this package's stacks in it, and change sets that announce
-what they do.
+moto's CloudFormation with this package's stacks and change sets in it.
 
 Everything that moto lacks or does otherwise is mended here, each with its reason.
 """
@@ -12,12 +11,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from moto.cloudformation.exceptions import (
-    AlreadyExistsException,
-    CloudFormationError,
-    ValidationError,
-)
-from moto.cloudformation.models import ChangeSet, CloudFormationBackend, Stack
+from moto.cloudformation.exceptions import AlreadyExistsException, ValidationError
+from moto.cloudformation.models import CloudFormationBackend, Stack
 from moto.cloudformation.utils import (
     generate_changeset_id,
     generate_stack_id,
@@ -27,8 +22,13 @@ from moto.cloudformation.utils import (
 from cdk_sagemaker_llm.local.aws.clock import begin
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.cloudformation import stack_types
-from cdk_sagemaker_llm.local.cloudformation.changes import Change, changes
-from cdk_sagemaker_llm.local.cloudformation.imports import check_imports
+from cdk_sagemaker_llm.local.cloudformation.change_sets import (
+    ChangeSetNotFound,
+    EmbeddedChangeSet,
+    ImportChangeSet,
+    InvalidChangeSetStatus,
+)
+from cdk_sagemaker_llm.local.cloudformation.changes import changes
 from cdk_sagemaker_llm.local.cloudformation.registry import NESTED
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     ResourceError,
@@ -50,65 +50,6 @@ _NO_CHANGES = (
     "The submitted information didn't contain changes. Submit different information "
     "to create a change set."
 )
-
-
-class ChangeSetNotFound(CloudFormationError):  # noqa: N818 - the service's name
-    # The CDK CLI waits for it after it has deleted a change set.
-    code = "ChangeSetNotFound"
-
-
-class InvalidChangeSetStatus(CloudFormationError):  # noqa: N818 - the service's name
-    code = "InvalidChangeSetStatus"
-
-
-class EmbeddedChangeSet(ChangeSet):
-    """
-    A change set that announces what its execution will do.
-    """
-
-    changes: list[Change]  # type: ignore[assignment]  # in the words of the API
-    parent_change_set_id: str | None = None
-
-    def diff(self) -> list[Change]:  # type: ignore[override]  # the same
-        """
-        List the changes; moto knows only actions and names.
-        """
-        stack = self.stack
-        assert isinstance(stack, EmbeddedStack)  # noqa: S101 - for mypy
-        return changes(stack, stack.draft(self.template, self.parameters))
-
-
-class ImportChangeSet(EmbeddedChangeSet):
-    """
-    A change set that takes over what exists, and changes nothing else.
-
-    Args:
-        imports: What is taken over, in the API's form.
-    """
-
-    def __init__(
-        self, imports: Sequence[Mapping[str, Any]], **settings: Untyped
-    ) -> None:
-        self.imports = imports
-        super().__init__(**settings)
-
-    @property
-    def identifiers(self) -> dict[str, Mapping[str, str]]:
-        """
-        The properties that each resource is found by.
-        """
-        return {
-            one["LogicalResourceId"]: one["ResourceIdentifier"] for one in self.imports
-        }
-
-    def diff(self) -> list[Change]:  # type: ignore[override]  # as above
-        """
-        List what is taken over.
-        """
-        found = super().diff()
-        after = self.stack.parse_template(self.template)
-        check_imports(self.stack.template_dict, after, self.imports, found)
-        return [{**one, "Action": "Import"} for one in found]
 
 
 class EmbeddedCloudFormation(CloudFormationBackend):

@@ -20,14 +20,14 @@ from moto.s3.models import FakeBucket
 from cdk_sagemaker_llm.local.aws.clock import begin, current
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.cloudformation import requests, template
-from cdk_sagemaker_llm.local.cloudformation.backend import (
+from cdk_sagemaker_llm.local.cloudformation.backend import EmbeddedCloudFormation
+from cdk_sagemaker_llm.local.cloudformation.change_sets import (
     ChangeSetNotFound,
     EmbeddedChangeSet,
-    EmbeddedCloudFormation,
+    identifier_summaries,
 )
 from cdk_sagemaker_llm.local.cloudformation.changes import without_values
 from cdk_sagemaker_llm.local.cloudformation.drift import DRIFTED, Drift, detect
-from cdk_sagemaker_llm.local.cloudformation.imports import identifier_summaries
 from cdk_sagemaker_llm.local.cloudformation.requests import page
 from cdk_sagemaker_llm.local.cloudformation.resource import Resource
 from cdk_sagemaker_llm.local.cloudformation.stack import EmbeddedStack, importers

@@ -51,7 +51,8 @@ from cdk_sagemaker_llm.serving.engines.telling import (
 from cdk_sagemaker_llm.serving.support.number_formats import LACKS_METHOD
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
 from cdk_sagemaker_llm.serving.support.vllm_adapters import ADAPTER_RANK
-from cdk_sagemaker_llm.serving.support.vllm_arguments import NO_DRAFTS, UNKNOWN_MODE
+from cdk_sagemaker_llm.serving.support.vllm_arguments import UNKNOWN_MODE
+from cdk_sagemaker_llm.serving.support.vllm_drafts import NO_DRAFTS
 from cdk_sagemaker_llm.serving.support.vllm_parsers import UNKNOWN_PARSER
 from cdk_sagemaker_llm.text import any_of
 

@@ -1,17 +1,14 @@
 """
-Attention of vLLM before 0.11.1, which had two generations of its engine: which one
-runs, and what the backends of each take.
+Attention of vLLM before 0.11.1, which had two generations of its engine: what the
+backends of each take.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from cdk_sagemaker_llm.catalog.model_classes import has_ability
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.drafts import speculation_in
 from cdk_sagemaker_llm.serving.support.attention import (
-    ADA,
     AMPERE,
     BLACKWELL,
     FLASH_SIZES,
@@ -23,12 +20,16 @@ from cdk_sagemaker_llm.serving.support.attention import (
     is_latent,
 )
 from cdk_sagemaker_llm.serving.support.number_formats import resolved_dtype
+from cdk_sagemaker_llm.serving.support.old_engine import (
+    NEW_BACKENDS,
+    old_engine_for,
+    old_engine_of,
+)
 from cdk_sagemaker_llm.serving.support.quantization import (
     is_gpt_oss,
     resolved_method,
 )
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
-from cdk_sagemaker_llm.serving.support.vllm_arguments import NO_DRAFTS
 
 # The heads that attention without FlashAttention takes, by the first release.
 _PAGED_SIZES = {
@@ -41,58 +42,7 @@ _BLOCK, _LATENT_BLOCK = 16, 64
 _INFER_SIZES = (64, 128, 256)
 # Their heads are of another size than files without head_dim tell.
 _OWN_HEADS = ("Gemma", "Qwen3", "Mistral", "Nemotron", "Phi3Small")
-# What the new engine ran with, at the releases that were read; of all else it left the
-# work to the old one, or refused where it was forced.
-_NEW_ENGINE: Mapping[str, tuple[tuple[str, ...], str]] = {
-    "logits_processor_pattern": ((), "0.10.2"),
-    "preemption_mode": ((), "0.10.2"),
-    "disable_async_output_proc": (("false",), "0.10.2"),
-    "scheduler_delay_factor": (("0", "0.0"), "0.10.2"),
-    "max_num_partial_prefills": (("1",), "0.10.2"),
-    "max_long_partial_prefills": (("1",), "0.10.2"),
-    "scheduling_policy": (("fcfs",), "0.8.4"),
-    "num_scheduler_steps": (("1",), "0.9.2"),
-    "additional_config": ((), "0.8.4"),
-    "guided_decoding_backend": (
-        (
-            *("auto", "xgrammar", "xgrammar:disable-any-whitespace"),
-            *("guidance", "guidance:disable-any-whitespace"),
-        ),
-        "0.9.2",
-    ),
-    "enable_prompt_adapter": (("false",), "0.9.2"),
-    "enable_prompt_embeds": (("false",), "0.10.2"),
-    # LMI has a word of its own for the first.
-    "task": (("auto", "generate", "text-generation"), "0.8.4"),
-    "otlp_traces_endpoint": ((), "0.9.2"),
-    "collect_detailed_traces": ((), "0.9.2"),
-    "kv_transfer_config": ((), "0.8.4"),
-    "pipeline_parallel_size": (("1",), "0.8.4"),
-}
-_NEW_BACKENDS = {
-    "0.8.4": ("FLASH_ATTN", "PALLAS", "TRITON_ATTN", "TRITON_MLA", "FLASHMLA"),
-    "0.10.2": (
-        *("FLASH_ATTN", "PALLAS", "TRITON_ATTN", "TRITON_MLA", "CUTLASS_MLA"),
-        *("FLASHMLA", "FLASH_ATTN_MLA", "FLASHINFER", "FLASHINFER_MLA"),
-        *("ROCM_AITER_MLA", "TORCH_SDPA", "FLEX_ATTENTION", "TREE_ATTN", "XFORMERS"),
-    ),
-}
 
-OLD_ENGINE = Rule(
-    "LLM939",
-    "the new engine is forced where it does not run",
-    "vllm/engine/arg_utils.py",
-)
-OLD_ENGINE_FALLBACK = Rule(
-    "LLM892", "the old engine runs instead of the new one", "vllm/engine/arg_utils.py"
-)
-
-
-OLD_ENGINE_ASKED = Rule(
-    "LLM866",
-    "what is asked for, or the class, has the old engine run instead of the new one",
-    "vllm/engine/arg_utils.py, _is_v1_supported_oracle",
-)
 HEADS_FALLBACK = Rule(
     "LLM872",
     "the size of the model's heads has slower attention",
@@ -122,7 +72,7 @@ def head_findings(subject: Subject) -> Iterator[Finding]:
             "take an image with a newer release",
         )
     block = subject.number("block_size") or _BLOCK
-    is_new = subject.is_at("0.8.4", "0.10.2") and not _old_engine_for(subject)
+    is_new = subject.is_at("0.8.4", "0.10.2") and not old_engine_for(subject)
     is_new = is_new and capability is not None and capability >= AMPERE
     is_new = is_new and asked_backend(subject)[0] in {"", "FLASH_ATTN", "TRITON_ATTN"}
     is_unfit = bool(block % _BLOCK) and not is_latent(subject)
@@ -222,52 +172,6 @@ def _lacks_flex(subject: Subject) -> str:
     return "sliding window" if is_windowed and not subject.is_at("0.11.0") else ""
 
 
-def drafts_of_old_engine_findings(subject: Subject) -> Iterator[Finding]:
-    """
-    Drafts run on the new engine alone.
-    """
-    asked = speculation_in(subject.arguments)
-    why = old_engine_of(subject) if subject.is_at("0.10.0", "0.10.2") else ""
-    is_forced = subject.environment.get("VLLM_USE_V1") == "1"
-    if asked and why and not is_forced and asked.get("method") != "draft_model":
-        yield NO_DRAFTS.finding(
-            f"{subject.title} does not draft on its old engine, which {why} has it "
-            "take",
-            f"leave {why} out" if "=" in why else "leave the draft out",
-        )
-
-
-def old_engine_of(subject: Subject) -> str:
-    """
-    Return what has a release of 0.10.0 to 0.10.2 take its old engine; empty for
-    nothing.
-    """
-    if subject.environment.get("VLLM_USE_V1") == "0":
-        return "VLLM_USE_V1=0"
-    kind = subject.text("kv_cache_dtype") or "auto"
-    if kind.startswith("fp8") and _leaves_cache(subject):
-        return f"kv_cache_dtype={kind}"
-    return _old_engine_for(subject)
-
-
-def _leaves_cache(subject: Subject) -> bool:
-    """
-    Whether the new engine leaves a cache in 8 bits to the old one
-    (is_kv_cache_dtype_supported of platforms/cuda.py).
-    """
-    capability = subject.capability
-    asked = subject.environment.get("VLLM_ATTENTION_BACKEND", "")
-    if capability is None or not subject.is_at("0.10.2"):
-        return False
-    if is_latent(subject):
-        return asked not in {"", "FLASHMLA", "CUTLASS_MLA"}
-    if asked == "TRITON_ATTN_VLLM_V1":
-        return capability < ADA
-    is_flash = asked in {"", "FLASH_ATTN_VLLM_V1"}
-    is_kept = capability == BLACKWELL or asked == "FLASHINFER"
-    return not (is_kept or (is_flash and capability == HOPPER))
-
-
 def _size(subject: Subject) -> int | None:
     is_own = (subject.checkpoint.class_name or "").startswith(_OWN_HEADS)
     is_told = not is_own or subject.checkpoint.number("head_dim") is not None
@@ -278,7 +182,7 @@ def _sizes(subject: Subject) -> tuple[int, ...]:
     """
     Return the sizes of heads that attention takes; none where that is not known.
     """
-    is_new = subject.is_at("0.8.0") and not _old_engine_for(subject)
+    is_new = subject.is_at("0.8.0") and not old_engine_for(subject)
     if not subject.is_at("0.0", "0.8.5"):
         return ()
     if is_new:
@@ -303,50 +207,6 @@ def _is_by_flash(subject: Subject) -> bool:
     is_left |= resolved_dtype(subject) == "float32"
     capability = subject.capability
     return not is_left and (capability is None or capability >= AMPERE)
-
-
-def _old_engine_for(subject: Subject) -> str:
-    """
-    Return what has a release of 0.8.4 to 0.10.2 take its old engine; empty for nothing.
-    """
-    name, capability = subject.checkpoint.class_name, subject.capability
-    if name and has_ability("vllm", name, subject.release, "v0only"):
-        return name
-    for key, (values, last) in _NEW_ENGINE.items():
-        value = subject.text(key)
-        if value is None or not subject.is_at("0.8.4", last):
-            continue
-        is_by_ray = subject.text("distributed_executor_backend") == "ray"
-        if value not in values and not (key.startswith("pipeline") and is_by_ray):
-            return f"{subject.word(key)}={value}"
-    loaded = subject.text("load_format")
-    raw = subject.environment.get("VLLM_ATTENTION_BACKEND", "")
-    # By its longer name the new engine has a backend.
-    is_of_old = raw in {"XFORMERS", "TORCH_SDPA"} and subject.is_at("0.9.0", "0.10.2")
-    is_cut = loaded == "sharded_state" and subject.is_at("0.8.0", "0.10.2")
-    if is_of_old or is_cut:
-        return f"load_format={loaded}" if is_cut else f"VLLM_ATTENTION_BACKEND={raw}"
-    if not subject.is_at("0.8.4", "0.8.4"):
-        return ""
-    method = speculation_in(subject.arguments)
-    kind = subject.text("kv_cache_dtype") or "auto"
-    asked, word = asked_backend(subject)
-    for is_left, why in (
-        (subject.environment.get("VLLM_USE_V1") == "0", "what VLLM_USE_V1=0 leaves"),
-        (bool(asked) and asked not in _NEW_BACKENDS["0.8.4"], f"{word}={asked}"),
-        (capability is not None and capability < AMPERE, subject.gpu),
-        (kind != "auto" and capability != HOPPER, f"kv_cache_dtype={kind}"),
-        (resolved_dtype(subject) == "float32", "float32"),
-        (resolved_method(subject) == "gguf", "GGUF"),
-        (loaded == "tensorizer", f"load_format={loaded}"),
-        (
-            bool(method) and method.get("method") not in {"ngram", "eagle"},
-            "such drafts",
-        ),
-    ):
-        if is_left:
-            return why
-    return ""
 
 
 def forced_old_backend_findings(subject: Subject) -> Iterator[Finding]:
@@ -377,7 +237,7 @@ _FULL_BACKENDS = ("FLASH_ATTN", "FLASHINFER", "TRITON_ATTN", "FLEX_ATTENTION")
 
 def _refuses_old_backend(subject: Subject, asked: str, capability: int) -> str:
     is_forced = subject.environment.get("VLLM_USE_V1") == "1"
-    if is_forced and asked not in _NEW_BACKENDS.get(subject.release, (asked,)):
+    if is_forced and asked not in NEW_BACKENDS.get(subject.release, (asked,)):
         return "the new engine, which VLLM_USE_V1=1 forces, does not have it"
     # It prefills by FlashAttention 2, which others are left for.
     if asked == "FLASHINFER" and capability < AMPERE and subject.is_at("0.6.0"):
@@ -401,12 +261,12 @@ def _is_of_others(subject: Subject, asked: str) -> bool:
         return asked in _ELSEWHERE or asked not in _FIRST_BACKENDS
     if subject.is_at("0.10.2", "0.10.2"):
         others = ("DUAL_CHUNK_FLASH_ATTN", "DIFFERENTIAL_FLASH_ATTN")
-        return asked not in {*_NEW_BACKENDS["0.10.2"], *others}
+        return asked not in {*NEW_BACKENDS["0.10.2"], *others}
     if not subject.is_at("0.7.0", "0.8.5") or is_latent(subject):
         return False
-    is_old = subject.is_at("0.0", "0.7.3") or bool(_old_engine_for(subject))
+    is_old = subject.is_at("0.0", "0.7.3") or bool(old_engine_for(subject))
     names = _NAMES | ({"TRITON_ATTN"} if subject.is_at("0.8.0") else set())
-    return asked in names and (is_old or asked not in _NEW_BACKENDS["0.8.4"])
+    return asked in names and (is_old or asked not in NEW_BACKENDS["0.8.4"])
 
 
 def _refuses_window(subject: Subject) -> str:
@@ -452,51 +312,3 @@ def _is_for_hopper(subject: Subject, asked: str, capability: int) -> bool:
     # With blocks of its own size it is taken, and fails later than the start.
     is_taken = subject.number("block_size") == _LATENT_BLOCK and capability < BLACKWELL
     return asked == "FLASH_ATTN_MLA" or (asked == "FLASHMLA" and not is_taken)
-
-
-def generation_findings(subject: Subject) -> Iterator[Finding]:
-    """
-    The generation of the engine that is forced runs on the GPU.
-    """
-    capability, name = subject.capability, subject.checkpoint.class_name
-    is_forced = subject.environment.get("VLLM_USE_V1") == "1"
-    is_old = bool(name) and has_ability("vllm", name or "", subject.release, "v0only")
-    why = _old_engine_for(subject) if subject.is_at("0.8.4", "0.10.2") else ""
-    # Of caches, GPUs and backends other rules tell.
-    is_told = why in {"", subject.gpu} or why.startswith(("kv_cache_dtype", "VLLM"))
-    if is_forced and not is_old and not is_told:
-        yield OLD_ENGINE.finding(
-            f"VLLM_USE_V1=1 forces an engine of {subject.title} that does not take "
-            f"{why}",
-            "leave one of both out",
-        )
-    if is_forced and is_old:
-        yield OLD_ENGINE.finding(
-            f"VLLM_USE_V1=1 forces an engine of {subject.title} that does not run "
-            f"{name}",
-            "leave it out",
-        )
-        return
-    is_by_backend = why.startswith("VLLM_ATTENTION_BACKEND")
-    drafts = speculation_in(subject.arguments).get("method")
-    if not why and drafts in {"ngram", "eagle"} and subject.is_at("0.8.0", "0.8.5"):
-        # The new engine has them, where it is forced.
-        why, is_told = f"drafts by {drafts}", False
-    is_chosen = subject.environment.get("VLLM_USE_V1") == "0"
-    if why and not (is_forced or is_chosen) and (is_by_backend or not is_told):
-        yield OLD_ENGINE_ASKED.finding(
-            f"{subject.title} falls back to its old engine for {why}",
-            f"leave {why} out" if "=" in why else "",
-        )
-    if capability is None or capability >= AMPERE:
-        return
-    if is_forced and subject.is_at("0.7.0", "0.10.1"):
-        yield OLD_ENGINE.finding(
-            f"VLLM_USE_V1=1 forces an engine of {subject.title} that does not run on "
-            f"{subject.gpu}",
-            "leave it out",
-        )
-    elif not is_forced and subject.is_at("0.8.0", "0.10.1"):
-        yield OLD_ENGINE_FALLBACK.finding(
-            f"{subject.title} falls back to its old engine on {subject.gpu}"
-        )

@@ -23,8 +23,8 @@ from cdk_sagemaker_llm.serving.support.quantization import (
     is_gpt_oss,
 )
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
-from cdk_sagemaker_llm.serving.support.vllm_arguments import NO_DRAFTS
 from cdk_sagemaker_llm.serving.support.vllm_classes import NO_STAGES
+from cdk_sagemaker_llm.serving.support.vllm_drafts import NO_DRAFTS
 from cdk_sagemaker_llm.text import any_of
 
 _OF_GPT_OSS = frozenset({"triton", "trtllm_mha", "fa3", "fa4"})

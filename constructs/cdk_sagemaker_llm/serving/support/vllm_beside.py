@@ -11,7 +11,7 @@ from typing import Any
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.drafts import speculation_in
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
-from cdk_sagemaker_llm.serving.support.vllm_arguments import NO_DRAFTS
+from cdk_sagemaker_llm.serving.support.vllm_drafts import NO_DRAFTS
 
 # What no release drafts with beside it; of others it depends on the release. Up to
 # 0.11.0 it was refused beside any, as the conditions that were read tell already.

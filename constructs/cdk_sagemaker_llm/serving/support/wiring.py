@@ -10,28 +10,14 @@ from collections.abc import Iterator, Mapping
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving.support.check import support_findings
 from cdk_sagemaker_llm.serving.support.checkpoint import checkpoint_for
-from cdk_sagemaker_llm.serving.support.number_formats import LACKS_METHOD
-from cdk_sagemaker_llm.serving.support.splits import UNEVEN_HEADS_OF_MODEL
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
-from cdk_sagemaker_llm.serving.support.tei_models import TEI_LACKS_GPU
-from cdk_sagemaker_llm.serving.support.vllm_adapters import ADAPTER_RANK
-from cdk_sagemaker_llm.serving.support.vllm_arguments import UNKNOWN_MODE
-from cdk_sagemaker_llm.serving.support.vllm_parsers import NO_PARSER, UNKNOWN_PARSER
 
-_SAID_ELSEWHERE = frozenset(
-    {
-        UNEVEN_HEADS_OF_MODEL.code,
-        NO_PARSER.code,
-        ADAPTER_RANK.code,
-        UNKNOWN_MODE.code,
-        UNKNOWN_PARSER.code,
-    }
-)
+# By their codes: the rules of other engines than the definition's are not loaded.
+# Uneven heads, a tokenizer's mode, ranks of adapters, and parsers.
+_SAID_ELSEWHERE = frozenset({"LLM945", "LLM957", "LLM959", "LLM961", "LLM963"})
+_LACKS_METHOD = "LLM915"
 # TEI's images say which GPUs they are built for, and TGI's options their choices.
-_SAID_OF = {
-    "tei": frozenset({TEI_LACKS_GPU.code}),
-    "tgi": frozenset({LACKS_METHOD.code}),
-}
+_SAID_OF = {"tei": frozenset({"LLM985"}), "tgi": frozenset({_LACKS_METHOD})}
 
 
 def wired_findings(
@@ -68,7 +54,7 @@ def wired_findings(
     said = {*_SAID_ELSEWHERE, *_SAID_OF.get(engine, ())}
     if subject.has("quantization"):
         # A name that the release does not have is none of the argument's choices.
-        said.add(LACKS_METHOD.code)
+        said.add(_LACKS_METHOD)
     for finding in support_findings(subject):
         if finding.code not in said:
             yield finding

@@ -12,8 +12,7 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -101,9 +100,12 @@ def read_trace(path: Path | str) -> tuple[TracedRequest, ...]:
     return tuple(sorted(found, key=lambda one: one.at))
 
 
-def _rows(name: Path, file: Iterable[str]) -> csv.DictReader[str]:
-    rows = csv.DictReader(file)
-    named = [one.strip().lower() for one in rows.fieldnames or ()]
+def _rows(name: Path, file: Iterable[str]) -> Iterator[list[str | None]]:
+    """
+    Give the three columns of each row; ``None`` for one that a row is too short for.
+    """
+    rows = csv.reader(file)
+    named = [one.strip().lower() for one in next(rows, ())]
     known = [_SAME.get(one, one) for one in named]
     lacking = [one for one in _COLUMNS if one not in known]
     if lacking:
@@ -111,8 +113,11 @@ def _rows(name: Path, file: Iterable[str]) -> csv.DictReader[str]:
             f"{name}: the first line must name the columns {', '.join(_COLUMNS)}, "
             f"and lacks {', '.join(lacking)}; it reads {','.join(named)!r}"
         )
-    rows.fieldnames = known
-    return rows
+    # Of two that are called the same the last one counts.
+    last = {one: place for place, one in enumerate(known)}
+    places = [last[one] for one in _COLUMNS]
+    for row in filter(None, rows):
+        yield [row[place] if place < len(row) else None for place in places]
 
 
 def _read(
@@ -145,13 +150,15 @@ class _Columns:
     def __init__(self) -> None:
         self._first: str | None = None
 
-    def request(self, row: Mapping[str | None, str | None]) -> TracedRequest:
-        at, kind = _moment(row["time"])
+    def request(self, row: Sequence[str | None]) -> TracedRequest:
+        time, prompt, answer = row
+        at, kind = _moment(time)
         self._first = self._first or kind
         if kind != self._first:
-            _refuse("time", row["time"], f"be {self._first}, as in the rows before")
-        prompt = _tokens("prompt_tokens", row["prompt_tokens"])
-        return TracedRequest(at, prompt, _tokens("output_tokens", row["output_tokens"]))
+            _refuse("time", time, f"be {self._first}, as in the rows before")
+        return TracedRequest(
+            at, _tokens("prompt_tokens", prompt), _tokens("output_tokens", answer)
+        )
 
 
 def _of_line(line: str) -> TracedRequest:
@@ -180,10 +187,12 @@ def _of_line(line: str) -> TracedRequest:
 
 def _moment(text: str | None) -> tuple[float, str]:
     written = (text or "").strip()
-    with suppress(ValueError):
+    try:
         seconds = float(written)
-        if math.isfinite(seconds):
-            return seconds, "seconds"
+    except ValueError:
+        seconds = math.nan
+    if math.isfinite(seconds):
+        return seconds, "seconds"
     try:
         moment = datetime.fromisoformat(written)
     except ValueError:

@@ -26,7 +26,7 @@ from cdk_sagemaker_llm.client.answers import (
 )
 from cdk_sagemaker_llm.client.errors import LlmError
 from cdk_sagemaker_llm.client.requests import Schema
-from cdk_sagemaker_llm.client.transport import Timeouts
+from cdk_sagemaker_llm.client.runtime import Timeouts
 from cdk_sagemaker_llm.client.wire.step import WireFormat
 from tests.running import run
 

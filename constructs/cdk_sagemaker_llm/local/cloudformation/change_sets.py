@@ -1,5 +1,5 @@
 """
-Imports: what a change set may take over of what exists, and what it is found by.
+Change sets: what their execution will do, and what they may take over of what exists.
 """
 
 from __future__ import annotations
@@ -7,11 +7,73 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from moto.cloudformation.exceptions import ValidationError
+from moto.cloudformation.exceptions import CloudFormationError, ValidationError
+from moto.cloudformation.models import ChangeSet
 
 from cdk_sagemaker_llm.catalog import resource_types
-from cdk_sagemaker_llm.local.cloudformation.changes import Change
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
+from cdk_sagemaker_llm.local.cloudformation.changes import Change, changes
 from cdk_sagemaker_llm.local.cloudformation.registry import importable_names
+from cdk_sagemaker_llm.local.cloudformation.stack import EmbeddedStack
+
+
+class ChangeSetNotFound(CloudFormationError):  # noqa: N818 - the service's name
+    # The CDK CLI waits for it after it has deleted a change set.
+    code = "ChangeSetNotFound"
+
+
+class InvalidChangeSetStatus(CloudFormationError):  # noqa: N818 - the service's name
+    code = "InvalidChangeSetStatus"
+
+
+class EmbeddedChangeSet(ChangeSet):
+    """
+    A change set that announces what its execution will do.
+    """
+
+    changes: list[Change]  # type: ignore[assignment]  # in the words of the API
+    parent_change_set_id: str | None = None
+
+    def diff(self) -> list[Change]:  # type: ignore[override]  # the same
+        """
+        List the changes; moto knows only actions and names.
+        """
+        stack = self.stack
+        assert isinstance(stack, EmbeddedStack)  # noqa: S101 - for mypy
+        return changes(stack, stack.draft(self.template, self.parameters))
+
+
+class ImportChangeSet(EmbeddedChangeSet):
+    """
+    A change set that takes over what exists, and changes nothing else.
+
+    Args:
+        imports: What is taken over, in the API's form.
+    """
+
+    def __init__(
+        self, imports: Sequence[Mapping[str, Any]], **settings: Untyped
+    ) -> None:
+        self.imports = imports
+        super().__init__(**settings)
+
+    @property
+    def identifiers(self) -> dict[str, Mapping[str, str]]:
+        """
+        The properties that each resource is found by.
+        """
+        return {
+            one["LogicalResourceId"]: one["ResourceIdentifier"] for one in self.imports
+        }
+
+    def diff(self) -> list[Change]:  # type: ignore[override]  # as above
+        """
+        List what is taken over.
+        """
+        found = super().diff()
+        after = self.stack.parse_template(self.template)
+        check_imports(self.stack.template_dict, after, self.imports, found)
+        return [{**one, "Action": "Import"} for one in found]
 
 
 def identifier_summaries(document: Mapping[str, Any]) -> list[dict[str, Any]]:
