@@ -136,16 +136,19 @@ def test_sizes_that_leave_a_resource_unused_are_named() -> None:
     )
 
 
-def test_the_resource_that_a_copy_lacks_is_named() -> None:
+@pytest.mark.parametrize(
+    ("cores", "resources"), [(4, "accelerators and CPU cores"), (1, "accelerators")]
+)
+def test_the_resource_that_a_copy_lacks_is_named(cores: float, resources: str) -> None:
     """
     Two take an instance each for their accelerators; on the third is room for two.
     """
-    models = mixed(a=(3, 2, 4, 500), b=(2, 3, 2, 2500))
+    models = mixed(a=(3, 2, cores, 500), b=(2, 3, 2, 2500))
     (reason,) = pack(models, SMALL, 3).reasons
 
     assert reason == (
         "3 x a, 2 x b cannot be placed on 3 instances in any way: the best leaves "
-        "1 x a over for want of accelerators and CPU cores"
+        f"1 x a over for want of {resources}"
     )
 
 

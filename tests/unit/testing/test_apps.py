@@ -97,23 +97,28 @@ def test_a_stack_has_its_parameters_and_tags(
 
 
 @pytest.mark.parametrize(
-    ("rollback", "status"), [(True, "ROLLBACK_COMPLETE"), (False, "CREATE_FAILED")]
+    ("options", "status"),
+    [
+        ({}, "ROLLBACK_COMPLETE"),
+        ({"rollback": True}, "ROLLBACK_COMPLETE"),
+        ({"rollback": False}, "CREATE_FAILED"),
+    ],
+    ids=["usual", "rollback", "no-rollback"],
 )
 def test_a_stack_that_fails_is_kept_without_rollback(
     app: App,
     deployer: Deployer,
     embedded_aws: EmbeddedAws,
-    *,
-    rollback: bool,
+    options: dict[str, bool],
     status: str,
 ) -> None:
     """
     To look at what was made.
     """
-    stack = Stack(app, f"Failing{status.partition('_')[0]}")
+    stack = Stack(app, f"Failing{len(options)}{status.partition('_')[0]}")
     sagemaker.CfnEndpoint(stack, "Chat", endpoint_config_name="missing")
 
-    deployer.deploy(app, rollback=rollback)
+    deployer.deploy(app, **options)
 
     cloudformation = embedded_aws.client("cloudformation")
     (found,) = cloudformation.describe_stacks(StackName=stack.stack_name)["Stacks"]

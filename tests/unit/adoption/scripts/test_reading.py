@@ -58,6 +58,7 @@ def environment(folder: Path, *cells: str) -> Any:  # noqa: ANN401 - JSON
         ('env = {"A": os.environ.get("A", "1")}', {"A": "1"}),
         ('os.environ["A"] = "1"\nenv = {"A": os.environ["A"]}', {"A": "1"}),
         ("%env A=1\nenv = {'A': os.getenv('A')}", {"A": "1"}),
+        ('env = {"A": str(min(2, 1, 3))}', {"A": "1"}),
         ('env = {"A": ""}\nfor n in range(3):\n    env["A"] += str(n)', {"A": "012"}),
         ('class Of:\n    a = "1"\nenv = {"A": "2"}', {"A": "2"}),
         (

@@ -126,6 +126,7 @@ def test_each_kind_is_read_as_the_parser_reads_it(
         ),
         (an("kvs"), "vllm", LATE, "image", "pairs such as image=4,video=1"),
         (an("kvs"), "vllm", LATE, "image=a", "pairs such as image=4,video=1"),
+        (an("kvs"), "vllm", LATE, "a=b=1", "pairs such as image=4,video=1"),
         (an("int"), "vllm", LATE, "None", "a whole number"),
         (an("str", choices=("on", "off")), "vllm", LATE, "zzz", "on or off"),
         (

@@ -61,6 +61,7 @@ LLAMA_3 = {"rope_type": "llama3", "factor": 8.0}
         ("0.6.3.post1", {**DRAFTS, **STAGED}, False),
         ("0.8.4", {"guided_decoding_backend": "sglang"}, True),
         ("0.8.4", {"guided_decoding_backend": "xgrammar:no-fallback"}, False),
+        ("0.8.4", {"guided_decoding_backend": "lm-format-enforcer"}, False),
         ("0.7.1", {"load_format": "bitsandbytes"}, True),
         ("0.8.4", {"load_format": "bitsandbytes"}, False),
         ("0.3.3", {"kv_cache_dtype": "fp8"}, True),

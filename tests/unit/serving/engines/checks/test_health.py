@@ -98,6 +98,7 @@ def test_what_answers_is_none(
         ("3.3.6", {"NGROK": "true"}, [NEVER]),
         ("3.3.6", {"NGROK": "false"}, []),
         ("3.3.6", {"HF_HUB_OFFLINE": "1"}, [OFFLINE]),
+        *(("3.3.6", {"HF_HUB_OFFLINE": on}, [OFFLINE]) for on in ("on", "Yes", "true")),
         ("3.3.6", {"HF_HUB_OFFLINE": "0"}, []),
         ("3.3.6", {"LORA_ADAPTERS": "org/a,b=/opt/ml/model/b@main"}, []),
         ("3.3.6", {"LORA_ADAPTERS": "a=b=c"}, ["LLM162"]),
@@ -178,12 +179,13 @@ def test_variables_of_lmi_are_read_as_they_are_spelt(
     assert [one.code for one in findings if one.code in watched] == codes
 
 
-def test_a_dotted_name_is_no_variable_of_a_model() -> None:
+@pytest.mark.parametrize("tail", ["MODE", "PASS_CONFIG.ENABLE_NOOP"])
+def test_a_dotted_name_is_no_variable_of_a_model(tail: str) -> None:
     """
     The engines take such arguments, and CreateModel refuses the variable's name.
     """
     (finding,) = check_environment(
-        {**HUB, "SM_VLLM_COMPILATION_CONFIG.MODE": "3"},
+        {**HUB, f"SM_VLLM_COMPILATION_CONFIG.{tail}": "3"},
         container="vllm-server",
         version="2.6",
         accelerators=1,
@@ -191,6 +193,6 @@ def test_a_dotted_name_is_no_variable_of_a_model() -> None:
 
     assert str(finding) == (
         "LLM106 a name in environment must be letters, digits and underscores, with no "
-        "digit first, got 'SM_VLLM_COMPILATION_CONFIG.MODE'; write "
+        f"digit first, got 'SM_VLLM_COMPILATION_CONFIG.{tail}'; write "
         "SM_VLLM_COMPILATION_CONFIG as JSON"
     )
