@@ -20,8 +20,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -47,12 +48,12 @@ _USUAL = 0.05
 _FAR = 1.5 * _USUAL
 # No sweep is so quiet that its figures are surer than this part of that.
 _QUIETEST = 0.1
-_ROUNDS = 5
+_ROUNDS = 4
 # Squared deviations that a true number of slots stays within in 19 of 20 sweeps, and
 # how much more they are where the noise is known from few figures.
 _INTERVAL, _OF_FEW = 5.0, 3.0
 # Numbers of slots are tried in such steps, and then one by one around the best.
-_STEP = 1.08
+_STEP = 1.1
 # With more prompts than this in each step, the median token has waited for one.
 _MEDIAN_HELD_UP = math.log(2)
 # The pace rises about as fast at first as later: so many times what it is itself is
@@ -338,17 +339,22 @@ class _Equation:
     What one figure of a row says: its shares of what is sought add up to its value.
 
     What is sought is the overhead, a token of prompt, the pace of one sequence, and by
-    how much that rises for each further one, up to each knot. What it is off by is
-    told by its scale; what names no figure is assumed, and was not measured.
+    how much that rises for each further one, up to each knot. Both sides are divided
+    by what the figure is off by as a share of; what names no figure is assumed.
     """
 
     shares: Sequence[float]
     value: float
-    scale: float
-    figure: str = ""
+    figure: str
+
+    @classmethod
+    def of(
+        cls, shares: Iterable[float], value: float, scale: float, figure: str = ""
+    ) -> _Equation:
+        return cls([share / scale for share in shares], value / scale, figure)
 
     def off(self, sought: Sequence[float]) -> float:
-        return (_sum(self.shares, sought) - self.value) / self.scale
+        return _sum(self.shares, sought) - self.value
 
 
 def _equations(
@@ -359,47 +365,36 @@ def _equations(
         held = max(one.under_way * (1 - min(overhead / one.latency, 1.0)), 1.0)
         written = min(held, slots)
         steps = _steps(knots, written)
-        at = f"at {counted(one.users, 'user')} the"
+        at, prompt = f"at {counted(one.users, 'user')} the", one.prompt
         tokens, further = one.answer * max(held / slots, 1.0), max(one.answer - 1, 0.0)
-        yield _Equation(
-            [1.0, held * one.prompt, *(tokens * step for step in steps)],
-            one.latency,
-            one.latency,
-            f"{at} latency",
+        whole, first = one.latency, one.first_token
+        shares = [1.0, held * prompt, *(tokens * step for step in steps)]
+        yield _Equation.of(shares, whole, whole, f"{at} latency")
+        shares = [0.0, (written - 1) * prompt, *(further * step for step in steps)]
+        both = math.hypot(whole, first)
+        yield _Equation.of(
+            shares, whole - first, both, f"{at} time after the first token"
         )
-        yield _Equation(
-            [0.0, (written - 1) * one.prompt, *(further * step for step in steps)],
-            one.latency - one.first_token,
-            math.hypot(one.latency, one.first_token),
-            f"{at} time after the first token",
-        )
-        prompts = one.rate * one.between
+        prompts, between = one.rate * one.between, max(one.between, _HAIR)
         stalls = max(0.0, prompts - _MEDIAN_HELD_UP)
-        yield _Equation(
-            [0.0, stalls * one.prompt, *steps],
-            one.between,
-            max(one.between, _HAIR) * (1 + prompts),
-            f"{at} time between tokens",
-        )
+        shares = [0.0, stalls * prompt, *steps]
+        scale = between * (1 + prompts)
+        yield _Equation.of(shares, one.between, scale, f"{at} time between tokens")
         if one.users == 1:
-            yield _Equation(
-                [1.0, one.prompt, *steps],
-                one.first_token,
-                one.first_token,
-                f"{at} time to the first token",
-            )
+            shares = [1.0, prompt, *steps]
+            yield _Equation.of(shares, first, first, f"{at} time to the first token")
     # What the rows leave open is nothing, and the pace rises about evenly.
     pace = max(statistics.fmean(one.between for one in points), _HAIR)
-    latency = max(one.latency for one in points) / pace
-    sizes = [1 / latency, max(one.prompt for one in points) / latency]
-    sizes += [0.0, *(knots[-1] for _ in knots[1:])]
-    for index, size in enumerate(sizes):
-        shares = [size if each == index else 0.0 for each in range(len(sizes))]
-        yield _Equation(shares, 0.0, _UNTOLD * pace)
+    most = max(one.latency for one in points)
+    usual = [most, most / max(1, *(one.prompt for one in points)), math.inf]
+    usual += [pace / last for last in knots[1:]]
+    for index, size in enumerate(usual):
+        shares = [float(each == index) for each in range(len(usual))]
+        yield _Equation.of(shares, 0.0, _UNTOLD * size)
     if len(knots) == len(("one", "some", "all")):
-        first, middle, last = knots
-        bend = (middle - first) * (last - middle) / (last - first)
-        yield _Equation([0.0, 0.0, 0.0, bend, -bend], 0.0, _BEND * pace)
+        first_knot, middle, last = knots
+        bend = (middle - first_knot) * (last - middle) / (last - first_knot)
+        yield _Equation.of([0.0, 0.0, 0.0, bend, -bend], 0.0, _BEND * pace)
 
 
 def _steps(knots: Sequence[int], count: float) -> list[float]:
@@ -411,7 +406,7 @@ def _steps(knots: Sequence[int], count: float) -> list[float]:
 
 
 def _sum(shares: Sequence[float], sought: Sequence[float]) -> float:
-    return sum(share * each for share, each in zip(shares, sought, strict=True))
+    return math.fsum(map(operator.mul, shares, sought))
 
 
 def _least_squares(
@@ -423,17 +418,16 @@ def _least_squares(
     size = len(equations[0].shares)
     table = [[0.0] * (size + 1) for _ in range(size)]
     for one, weight in zip(equations, weights, strict=True):
-        row = [share / one.scale for share in (*one.shares, one.value)]
-        for mine, share in zip(table, row, strict=False):
-            if share:
-                part = weight * share
+        row = (*one.shares, one.value)
+        for mine, share in zip(table, one.shares, strict=True):
+            if part := weight * share:
                 mine[:] = [
-                    cell + part * other for cell, other in zip(mine, row, strict=True)
+                    cell + part * each for cell, each in zip(mine, row, strict=True)
                 ]
     free = list(range(size))
     while True:
-        part = [[table[row][column] for column in (*free, size)] for row in free]
-        found = dict(zip(free, _solved(part), strict=True))
+        chosen = [[table[row][column] for column in (*free, size)] for row in free]
+        found = dict(zip(free, _solved(chosen), strict=True))
         if all(value >= 0 for value in found.values()):
             return [found.get(each, 0.0) for each in range(size)]
         free = [each for each in free if found[each] >= 0]

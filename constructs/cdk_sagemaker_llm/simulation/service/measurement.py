@@ -237,16 +237,20 @@ class _Fields:
         """
         Read two whole numbers; files of earlier releases do without.
         """
-        self._read.add(field)
-        value = self.content.get(field)
-        if value is None:
+        if self.content.get(field) is None:
+            self._read.add(field)
             return None
-        if isinstance(value, list) and len(value) == len(("low", "high")):
-            low, high = value
-            if _is_whole(low) and low >= 1:
-                if high is None or (_is_whole(high) and high >= low):
-                    return low, high
-        self.refuse(field, "be two whole numbers such as [14, 17] or [14, null]")
+
+        def holds(value: object) -> bool:
+            if not isinstance(value, list) or len(value) != len(("low", "high")):
+                return False
+            numbers = [each for each in value if each is not None]
+            in_order = all(map(_is_whole, numbers)) and numbers == sorted(numbers)
+            return in_order and value[0] is not None and numbers[0] >= 1
+
+        must = "be two whole numbers such as [14, 17] or [14, null]"
+        low, high = self._value(field, must, holds)
+        return low, high
 
     def number(self, field: str) -> float:
         """
