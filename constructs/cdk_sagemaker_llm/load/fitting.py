@@ -49,9 +49,9 @@ _FAR = 1.5 * _USUAL
 # No sweep is so quiet that its figures are surer than this part of that.
 _QUIETEST = 0.1
 _ROUNDS = 4
-# Squared deviations that a true number of slots stays within in 19 of 20 sweeps, and
-# how much more they are where the noise is known from few figures.
-_INTERVAL, _OF_FEW = 5.0, 3.0
+# What the true slots deviate more than the best, squared, in hardly one of 20 sweeps;
+# and how much more that is where the noise is known from few figures.
+_INTERVAL, _OF_FEW = 6.5, 3.0
 # Numbers of slots are tried in such steps, and then one by one around the best.
 _STEP = 1.1
 # With more prompts than this in each step, the median token has waited for one.

@@ -106,7 +106,7 @@ def test_what_is_known_is_found_again() -> None:
     # Three users on two copies are two on one of them at times.
     assert times.pace(1) == pytest.approx(true.alone, rel=0.02)
     for count in (6, 12, 15):
-        # A token of each, and the prompts that come meanwhile, which all stand still for.
+        # A token of each, and the prompts that come meanwhile.
         step = true.alone + true.beside * (count - 1)
         step += (true.pass_ + true.prompt * 1000) * count / 50
         found_step = times.pace(count)
