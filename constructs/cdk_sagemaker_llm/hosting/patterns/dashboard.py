@@ -362,11 +362,13 @@ class _Section:
             )
             return
         drawn = counted["properties"]
+        label = f"US$, {price}"
         properties = {
             **drawn,
-            "title": f"Estimated spend a day (US$), {price}",
+            "title": "Estimated spend a day (US$)",
             "metrics": [
-                [_in_dollars(each, a_day) for each in row] for row in drawn["metrics"]
+                [_in_dollars(each, a_day, label) for each in row]
+                for row in drawn["metrics"]
             ],
         }
         levels = drawn.get("annotations", {}).get("horizontal", [])
@@ -406,11 +408,11 @@ class _Section:
         return graph("Instances", rows, drawn.region, lines=lines)
 
 
-def _in_dollars(cell: Any, a_day: float) -> Any:  # noqa: ANN401 - as CloudWatch has it
+def _in_dollars(cell: Any, a_day: float, label: str) -> Any:  # noqa: ANN401 - as CloudWatch has it
     if not isinstance(cell, dict) or "expression" not in cell or "visible" in cell:
         return cell
     expression = f"({cell['expression']}) * {a_day:g}"
-    return {**cell, "expression": expression, "label": "US$ a day"}
+    return {**cell, "expression": expression, "label": label}
 
 
 def _variant_sections(endpoint: EndpointBase, owner: Construct) -> Iterator[_Section]:
