@@ -56,8 +56,8 @@ _INTERVAL, _OF_FEW = 6.5, 3.0
 _STEP = 1.1
 # With more prompts than this in each step, the median token has waited for one.
 _MEDIAN_HELD_UP = math.log(2)
-# The pace rises about as fast at first as later: so many times what it is itself is
-# how far that may be off. What no row tells is taken to be nothing.
+# Scales of what is assumed, in paces: that the pace rises as fast at first as later,
+# and that what no row tells is nothing.
 _BEND, _UNTOLD = 2.0, 1000.0
 
 # Of a time in which each asks only once or twice it is chance what it comes to.
@@ -312,17 +312,15 @@ def _tried(points: Sequence[Observed], slots: int) -> _Try:
         weights = [min(1.0, _FAR / max(abs(off), _HAIR)) for off in far]
         sought = _least_squares(equations, weights or [1.0] * len(equations))
         far = [one.off(sought) for one in equations]
-    near = [min(abs(off), _FAR) for off in far]
+    near = [(min(abs(off), _FAR), abs(off)) for off in far]
+    loss = sum(part * (2 * off - part) for part, off in near)
     paces = [(knot, _sum(_steps(knots, knot), sought[2:])) for knot in knots]
     return _Try(
         slots=slots,
         decode=tuple((knot, pace) for knot, pace in paces if pace > _HAIR),
         overhead=sought[0],
         prompt=sought[1],
-        loss=sum(
-            part * (2 * abs(off) - part) for part, off in zip(near, far, strict=True)
-        )
-        / _USUAL**2,
+        loss=loss / _USUAL**2,
         surplus=max(sum(bool(one.figure) for one in equations) - len(sought) - 1, 1),
         outliers=tuple(
             f"{one.figure} is {abs(off):.0%} {'less' if off > 0 else 'more'} than all "
@@ -340,7 +338,7 @@ class _Equation:
 
     What is sought is the overhead, a token of prompt, the pace of one sequence, and by
     how much that rises for each further one, up to each knot. Both sides are divided
-    by what the figure is off by as a share of; what names no figure is assumed.
+    by a scale, so that deviations are shares of it; what names no figure is assumed.
     """
 
     shares: Sequence[float]
@@ -351,6 +349,7 @@ class _Equation:
     def of(
         cls, shares: Iterable[float], value: float, scale: float, figure: str = ""
     ) -> _Equation:
+        scale = max(scale, _HAIR)
         return cls([share / scale for share in shares], value / scale, figure)
 
     def off(self, sought: Sequence[float]) -> float:
@@ -371,14 +370,11 @@ def _equations(
         shares = [1.0, held * prompt, *(tokens * step for step in steps)]
         yield _Equation.of(shares, whole, whole, f"{at} latency")
         shares = [0.0, (written - 1) * prompt, *(further * step for step in steps)]
-        both = math.hypot(whole, first)
-        yield _Equation.of(
-            shares, whole - first, both, f"{at} time after the first token"
-        )
-        prompts, between = one.rate * one.between, max(one.between, _HAIR)
+        value, scale = whole - first, math.hypot(whole, first)
+        yield _Equation.of(shares, value, scale, f"{at} time after the first token")
+        prompts = one.rate * one.between
         stalls = max(0.0, prompts - _MEDIAN_HELD_UP)
-        shares = [0.0, stalls * prompt, *steps]
-        scale = between * (1 + prompts)
+        shares, scale = [0.0, stalls * prompt, *steps], one.between * (1 + prompts)
         yield _Equation.of(shares, one.between, scale, f"{at} time between tokens")
         if one.users == 1:
             shares = [1.0, prompt, *steps]
