@@ -51,7 +51,7 @@ _QUIETEST = 0.1
 _ROUNDS = 4
 # What the true slots deviate more than the best, squared, in hardly one of 20 sweeps;
 # and how much more that is where the noise is known from few figures.
-_INTERVAL, _OF_FEW = 6.5, 3.0
+_INTERVAL, _OF_FEW = 5.0, 3.0
 # Numbers of slots are tried in such steps, and then one by one around the best.
 _STEP = 1.1
 # With more prompts than this in each step, the median token has waited for one.
@@ -110,7 +110,7 @@ def fit_service_times(
             "answers took no longer than their prompts; ask for longer answers with "
             "--max-new-tokens"
         )
-    between = None if max_sequences else _interval(tries, best, _most_seen(every))
+    between = None if max_sequences else _interval(tries, best)
     doubts = [doubt for row in rows for doubt in _doubts(row)]
     disturbances = [
         f"at {counted(one.users, 'user')} {one.disturbance}"
@@ -273,14 +273,17 @@ def _tries(points: Sequence[Observed], fixed: int | None) -> list[_Try]:
     return [tries[number] for number in sorted(tries)]
 
 
-def _interval(tries: Sequence[_Try], best: _Try, top: int) -> Between:
+def _interval(tries: Sequence[_Try], best: _Try) -> Between:
     """
-    Return between which numbers of slots the deviations are hardly larger.
+    Return between which numbers of slots the deviations are hardly larger: up to the
+    next that was tried and is out.
     """
     noise = max(best.loss / best.surplus, _QUIETEST)
     bound = best.loss + _INTERVAL * (1 + _OF_FEW / best.surplus) * noise
-    near = [one.slots for one in tries if one.loss <= bound]
-    return near[0], None if near[-1] == top else near[-1]
+    near = [number for number, one in enumerate(tries) if one.loss <= bound]
+    below = tries[near[0] - 1].slots if near[0] else 0
+    above = tries[near[-1] + 1].slots if near[-1] + 1 < len(tries) else None
+    return below + 1, None if above is None else above - 1
 
 
 @dataclass(frozen=True, slots=True)
