@@ -196,7 +196,7 @@ def test_what_is_below_zero_is_refused(
     By both patterns, with all else that is wrong.
     """
     for define in (LlmEndpoint, InferenceComponentEndpoint):
-        model = {"model": GPT2} if define is LlmEndpoint else {}
+        model: dict[str, Any] = {"model": GPT2} if define is LlmEndpoint else {}
         with pytest.raises(ValueError, match=".") as raised:
             define(stack, "It", instance_type=TYPE, **model, **arguments)
         assert message in str(raised.value)
