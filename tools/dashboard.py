@@ -249,8 +249,13 @@ def _write(axes: Axes, markdown: str) -> None:
     axes.axis("off")
     head, _, rest = markdown.partition("\n")
     level = len(head) - len(head.lstrip("#"))
-    axes.text(0, 0.8, head.lstrip("# "), size=19 - 3 * level, weight="bold", va="top")
-    axes.text(0, 0.5, textwrap.fill(rest, 190), size=9, va="top")
+    if level:
+        size = 19 - 3 * level
+        axes.text(0, 0.8, head.lstrip("# "), size=size, weight="bold", va="top")
+    else:
+        rest = markdown
+    # A dollar is no formula.
+    axes.text(0, 0.5, textwrap.fill(rest, 190), size=9, va="top", parse_math=False)
 
 
 def _draw_one(axes: Axes, panel: Panel) -> None:

@@ -34,6 +34,7 @@ from cdk_sagemaker_llm import (
     HuggingFaceModel,
     InferenceComponent,
     InferenceComponentEndpoint,
+    InstanceType,
     Linear,
     LlamaCpp,
     LlmDashboard,
@@ -100,6 +101,7 @@ TGI = Tgi("3.3.6")
 SAGEMAKER = iam.ServicePrincipal("sagemaker.amazonaws.com")
 TEAM = "111111111111.dkr.ecr.us-east-1.amazonaws.com/team"
 ONE = ResourceRequirements(accelerators=1)
+G5 = "ml.g5.12xlarge"
 ADAPTER = "s3://bucket/adapters/a/"
 HEADS = {"architectures": ["LlamaForCausalLM"], "num_attention_heads": 32}
 DEGREE_OF_3 = f"{PYTHON}{VLLM}option.tensor_parallel_degree=3\n"
@@ -882,6 +884,16 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM362": partial(_shown_together, 417),
     "LLM364": partial(LlmDashboard, id="It"),
     "LLM445": partial(_shown_together, 31),
+    "LLM446": partial(_endpoint, monthly_budget=5000, hourly_prices={G5: 7.0}),
+    "LLM447": lambda stack: InferenceComponentEndpoint(
+        stack,
+        "It",
+        instance_type=InstanceType.of(
+            "ml.g9.xlarge", accelerators=1, vcpus=4, memory_gib=32
+        ),
+        cuda_version="12.4",
+        monthly_budget=5000,
+    ),
     "LLM292": partial(
         _endpoint,
         instance_type="ml.g5.xlarge",

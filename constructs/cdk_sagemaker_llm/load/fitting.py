@@ -2,19 +2,28 @@
 The service times of one copy, from a sweep over numbers of users, and the file of them
 that simulations read.
 
-What is used is Little's law and how one copy works: prompts are worked off one by one
-while all others stand still, and between them every sequence of the batch gets its next
-token together. So ``rate * prompt cost`` of the time goes to prompts, and in the rest
-a batch of ``n`` moves on by one token in each ``pace(n)``.
+One law is held against all rows at once. A copy that has ``n`` requests writes
+``m = min(n, slots)`` of them together. Prompts are worked off one by one while all
+others stand still; between them each of the ``m`` gets a token in each ``pace(m)``:
+
+- latency = overhead + n * prompt + answer * max(1, n / slots) * pace(m)
+- latency - first token = (m - 1) * prompt + (answer - 1) * pace(m)
+- median between tokens = pace(m), and prompts where they hold up most tokens
+- first token of a user alone = overhead + prompt + pace(1)
+
+For a number of slots, that is linear in all that is sought. So numbers are tried, each
+with its best other figures; those that explain the rows about as well as the best of
+them are the interval.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+import operator
 import statistics
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -23,32 +32,40 @@ from cdk_sagemaker_llm.load.benchmark import Benchmark, Row
 from cdk_sagemaker_llm.load.deployed import Deployed
 from cdk_sagemaker_llm.load.observed import Observed, observed
 from cdk_sagemaker_llm.simulation.service.measurement import (
+    Between,
     Measurement,
     write_service_times,
 )
-from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
+from cdk_sagemaker_llm.simulation.service.times import Rows, ServiceTimes
 from cdk_sagemaker_llm.text import counted
 
 _HAIR = 1e-9
-
-# With more under way it is the line that grows: where of each second that answers take
-# longer so much goes by before their first token.
-_WAITS = 0.8
-LINE = 1.05
-"""A line is one where so much more is under way than is written at once."""
-# With fewer under way, prompts hold up too little to be measured by it.
-_SEVERAL = 2.0
-_ROUNDS = 3
-_HALF = 0.5
-
-# More of its time no copy spends on prompts, as long as it writes answers.
-_BUSIEST = 0.95
 _MILLI = 1000
+
+# How far figures usually are off; from half as much more on they count by their
+# distance, and no longer by its square.
+_USUAL = 0.05
+_FAR = 1.5 * _USUAL
+# No sweep is so quiet that its figures are surer than this part of that.
+_QUIETEST = 0.1
+_ROUNDS = 4
+# What the true slots deviate more than the best, squared, in hardly one of 20 sweeps;
+# and how much more that is where the noise is known from few figures.
+_INTERVAL, _OF_FEW = 5.0, 3.0
+# Numbers of slots are tried in such steps, and then one by one around the best.
+_STEP = 1.1
+# With more prompts than this in each step, the median token has waited for one.
+_MEDIAN_HELD_UP = math.log(2)
+# Scales of what is assumed, in paces: that the pace rises as fast at first as later,
+# and that what no row tells is nothing.
+_BEND, _UNTOLD = 2.0, 1000.0
 
 # Of a time in which each asks only once or twice it is chance what it comes to.
 _TIMES = 3
 # By more than this, of what it is, no measurement may be off.
 _NOISE = 0.3
+# Users of about one at a time.
+_ONE = 1.5
 
 
 @held
@@ -72,8 +89,8 @@ def fit_service_times(
             If omitted, what prompts cost is told from how they hold up others.
 
         max_sequences: How many sequences a copy writes at once, at most.
-            If omitted, it is told from the numbers of users beyond which requests
-            wait in line.
+            If omitted, it is told from the throughput, and between which numbers it
+            lies.
 
         source: Where the rows are from, in words.
 
@@ -85,38 +102,33 @@ def fit_service_times(
             "rows must be a sweep over one number of users at least, got none"
         )
     points = _points(rows, copies)
-    notes = _Notes()
-    single = _single_of(_points(alone, 1), points, notes)
-    single = _bounded(single, points, notes)
-    most = _most_at_once(points, single, max_sequences, notes)
-    decode = _whole(_paces(points, single, most), most)
-    if decode[0][0] > 1:
-        notes.warnings.append(
-            f"decode: fewer than {decode[0][0]} at once were not measured, and are "
-            "taken to be as slow; sweep with fewer users too, or ask alone with --probe"
+    every = [*_points(alone, 1), *points]
+    tries = _tries(every, max_sequences)
+    best = min(tries, key=lambda one: one.loss)
+    if not best.decode:
+        raise ValueError(
+            "answers took no longer than their prompts; ask for longer answers with "
+            "--max-new-tokens"
         )
-    notes.found.append(
-        f"decode: from {', '.join(str(count) for count, _ in decode)} at once, by "
-        "Little's law from the requests under way, less the time that prompts take"
-    )
+    between = None if max_sequences else _interval(tries, best)
     doubts = [doubt for row in rows for doubt in _doubts(row)]
-    notes.warnings += doubts
-    notes.warnings += [
+    disturbances = [
         f"at {counted(one.users, 'user')} {one.disturbance}"
         for one in points
         if one.disturbance
     ]
     return Fitted(
         times=ServiceTimes(
-            decode=decode,
-            max_sequences=most,
-            overhead_seconds=single.overhead,
-            prompt_seconds_per_token=single.prompt,
+            decode=best.decode,
+            max_sequences=best.slots,
+            overhead_seconds=best.overhead,
+            prompt_seconds_per_token=best.prompt,
             source=source,
-            is_estimate=bool(doubts) or any(one.disturbance for one in points),
+            is_estimate=bool(doubts or disturbances),
         ),
-        found=tuple(notes.found),
-        warnings=tuple(notes.warnings),
+        max_sequences_between=between,
+        found=tuple(_found(best, between)),
+        warnings=(*_open(every, best, between), *best.outliers, *doubts, *disturbances),
         prompt_tokens=statistics.fmean(one.prompt for one in points),
         output_tokens=statistics.fmean(one.answer for one in points),
         requests=sum(row.requests for row in rows),
@@ -131,6 +143,10 @@ class Fitted:
     Args:
         times: What was found.
 
+        max_sequences_between: The numbers that explain the sweep about as well as
+            ``max_sequences``; the larger is ``None`` where the sweep does not reach
+            saturation, and both are ``None`` where it was given.
+
         found: How, a sentence for each figure.
 
         warnings: What the sweep could not tell.
@@ -143,6 +159,7 @@ class Fitted:
     """
 
     times: ServiceTimes
+    max_sequences_between: Between | None
     found: tuple[str, ...]
     warnings: tuple[str, ...]
     prompt_tokens: float
@@ -179,6 +196,7 @@ def save_service_times(
             prompt_tokens=fitted.prompt_tokens,
             output_tokens=fitted.output_tokens,
             requests=fitted.requests,
+            max_sequences_between=fitted.max_sequences_between,
             notes="; ".join((*fitted.found, *fitted.warnings)),
         ),
     )
@@ -201,27 +219,6 @@ class Probe:
     copies: int
     alone: tuple[Row, ...] = ()
     max_sequences: int | None = None
-
-
-def before_line(points: Sequence[Observed]) -> Sequence[Observed]:
-    """
-    Return the rows in which nobody waits in line, and prompts hold up one another.
-    """
-    first = (rises(points) or [len(points) + 1])[0]
-    return [one for one in points[: max(first - 1, 0)] if one.under_way > _SEVERAL]
-
-
-def rises(points: Sequence[Observed]) -> list[int]:
-    """
-    Return the numbers of the rows in which it is the line that has grown.
-    """
-    return [
-        number
-        for number, (less, more) in enumerate(itertools.pairwise(points), start=1)
-        if more.first_token - less.first_token
-        > _WAITS * (more.latency - less.latency)
-        > 0
-    ]
 
 
 def _doubts(row: Row) -> Iterator[str]:
@@ -254,240 +251,245 @@ def _points(rows: Sequence[Row], copies: int) -> list[Observed]:
     return sorted(found, key=lambda one: one.users)
 
 
-@dataclass(slots=True)
-class _Notes:
+def _most_seen(points: Sequence[Observed]) -> int:
+    return max(1, round(max(one.under_way for one in points)))
+
+
+def _tries(points: Sequence[Observed], fixed: int | None) -> list[_Try]:
     """
-    Notes on the figures: how they were found, and what remains open.
+    Try numbers of slots up to one with which nobody waits in line.
     """
-
-    found: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-
-
-def _single_of(
-    alone: Sequence[Observed], points: Sequence[Observed], notes: _Notes
-) -> _Single:
-    if len(alone) > 1:
-        short, long = sorted(alone, key=lambda one: one.prompt)[:: len(alone) - 1]
-        if long.prompt >= 2 * short.prompt:
-            return _by_lengths(short, long, notes)
-        notes.warnings.append(
-            "prompt_seconds_per_token: the prompts of a user alone do not differ "
-            "enough in length; give longer ones"
-        )
-    cost = _by_rows(points, notes)
-    notes.warnings.append(
-        "overhead_seconds: counted with the prompt, since nobody asked alone"
-    )
-    return _Single(0.0, cost, None)
-
-
-def _bounded(single: _Single, points: Sequence[Observed], notes: _Notes) -> _Single:
-    """
-    Bound the cost of prompts, so that time is left for the answers that were written.
-    """
-    most = min(_BUSIEST / (one.rate * one.prompt) for one in points)
-    if single.prompt <= most:
-        return single
-    notes.warnings.append(
-        f"prompt_seconds_per_token: {most * _MILLI:.4f} ms is what the throughput "
-        "leaves for prompts, less than one takes alone: the engine works on several "
-        "at once"
-    )
-    return _Single(single.overhead, most, single.token)
-
-
-def _most_at_once(
-    points: Sequence[Observed], single: _Single, fixed: int | None, notes: _Notes
-) -> int:
     if fixed is not None:
-        notes.found.append(f"max_sequences: {fixed}, as it was given")
-        return fixed
-    counts = [_held_by(one, single) for one in points]
-    grown = rises(points)
-    if not grown:
-        most = max(1, round(max(counts)))
-        notes.found.append(f"max_sequences: {most}, the most that one copy had at once")
-        notes.warnings.append(
-            f"max_sequences: nobody waited in line, so that a copy may write more than "
-            f"{most} at once; sweep with more users, or give --max-sequences"
-        )
-        return most
-    first = grown[0]
-    # The last row before may have had a line already, the one before that had none.
-    least = counts[first - 2] if first > 1 else 1.0
-    written, is_sure = _written([points[number] for number in grown], points, single)
-    if not is_sure:
-        notes.warnings.append(
-            "max_sequences: with all numbers of users requests wait in line, which "
-            "tells it roughly; sweep with fewer users too, or give --max-sequences"
-        )
-    bound = min(counts[number] for number in grown)
-    most = max(1, round(min(max(written, least), bound)))
-    between = f"{math.floor(min(least, bound))} and {math.ceil(bound)}"
-    notes.found.append(
-        f"max_sequences: {most}, between {between}; from "
-        f"{counted(points[first].users, 'user')} on, requests wait in line, and by "
-        "Little's law so many are written at once"
-    )
-    return most
+        return [_tried(points, fixed)]
+    top = _most_seen(points)
+    numbers, number = {top}, 1
+    while number < top:
+        numbers.add(number)
+        number = max(number + 1, round(number * _STEP))
+    tries = {number: _tried(points, number) for number in numbers}
+    best = min(tries, key=lambda one: tries[one].loss)
+    around = range(math.ceil(best / _STEP), min(math.floor(best * _STEP), top) + 1)
+    tries |= {each: _tried(points, each) for each in around if each not in tries}
+    return [tries[number] for number in sorted(tries)]
 
 
-def _whole(
-    paces: Sequence[tuple[float, float]], most: int
-) -> tuple[tuple[int, float], ...]:
+def _interval(tries: Sequence[_Try], best: _Try) -> Between:
     """
-    Return rows for whole numbers of sequences: one for each that was near one.
+    Return between which numbers of slots the deviations are hardly larger: up to the
+    next that was tried and is out.
     """
-    by_count: dict[int, list[tuple[float, float]]] = {}
-    for count, pace in paces:
-        by_count.setdefault(min(max(round(count), 1), most), []).append((count, pace))
-    means = [
-        tuple(map(statistics.fmean, zip(*near, strict=True)))
-        for _, near in sorted(by_count.items())
-    ]
-    rows = []
-    for number, whole in enumerate(sorted(by_count)):
-        count, pace = means[number]
-        other = means[number + 1] if number + 1 < len(means) else means[number - 1]
-        # On the line to a neighbour that is not so near that it says nothing.
-        if abs(other[0] - count) >= 1:
-            slope = (other[1] - pace) / (other[0] - count)
-            pace += slope * (whole - count)
-        rows.append((whole, max(pace, _HAIR)))
-    if most > rows[-1][0] and len(rows) > 1 and rows[-1][1] < rows[-2][1]:
-        # Measured rows may fall; what is drawn on beyond them must not.
-        rows.append((most, rows[-1][1]))
-    return tuple(rows)
-
-
-def _paces(
-    points: Sequence[Observed], single: _Single, most: int
-) -> list[tuple[float, float]]:
-    """
-    Return for how many sequences, fractions too, a token takes how many seconds.
-    """
-    found = [] if single.token is None else [(1.0, single.token)]
-    for one in points:
-        prompt, held = one.prompt * single.prompt, _held_by(one, single)
-        count = min(max(held, 1.0), float(most))
-        if held > most * LINE:
-            pace = (1 / one.rate - prompt) * most / one.answer
-        elif count > 1:
-            stay = one.latency - single.overhead
-            pace = stay * (1 - one.rate * prompt) / one.answer
-        else:
-            pace = (one.latency - single.overhead - prompt) / one.answer
-        found.append((count, pace))
-    found = [(count, pace) for count, pace in found if pace > 0]
-    if not found:
-        raise ValueError(
-            "answers took no longer than their prompts; ask for longer answers with "
-            "--max-new-tokens"
-        )
-    return found
+    noise = max(best.loss / best.surplus, _QUIETEST)
+    bound = best.loss + _INTERVAL * (1 + _OF_FEW / best.surplus) * noise
+    near = [number for number, one in enumerate(tries) if one.loss <= bound]
+    below = tries[near[0] - 1].slots if near[0] else 0
+    above = tries[near[-1] + 1].slots if near[-1] + 1 < len(tries) else None
+    return below + 1, None if above is None else above - 1
 
 
 @dataclass(frozen=True, slots=True)
-class _Single:
+class _Try:
     """
-    What a request takes alone: outside of the batch, for a token of prompt, and for
-    one of the answer.
+    A number of slots, and the figures with which it explains the rows best.
+
+    The loss is how far off the rows are all the same; the surplus is how many figures
+    of them there are beyond those that are sought.
     """
 
+    slots: int
+    decode: Rows
     overhead: float
     prompt: float
-    token: float | None
+    loss: float
+    surplus: int
+    outliers: tuple[str, ...]
 
 
-def _by_lengths(short: Observed, long: Observed, notes: _Notes) -> _Single:
-    slope = (long.first_token - short.first_token) / (long.prompt - short.prompt)
-    token = statistics.fmean((short.mean_between, long.mean_between))
-    overhead = short.first_token - slope * short.prompt - token
-    notes.found += [
-        (
-            f"overhead_seconds: {max(overhead, 0) * _MILLI:.1f} ms, of a user alone: "
-            "the time to the first token, less what prompt and token take"
-        ),
-        (
-            f"prompt_seconds_per_token: {max(slope, 0) * _MILLI:.4f} ms, of a user "
-            f"alone: how much later the first token comes with {long.prompt:.0f} than "
-            f"with {short.prompt:.0f} tokens of prompt"
-        ),
-    ]
-    if slope < 0:
-        notes.warnings.append(
-            "prompt_seconds_per_token: long prompts were no slower than short ones; "
-            "ask alone for longer with --probe"
-        )
-    return _Single(max(overhead, 0.0), max(slope, 0.0), token)
-
-
-def _by_rows(points: Sequence[Observed], notes: _Notes) -> float:
-    """
-    Compute what a prompt's token costs from how prompts hold up what others write.
-    """
-    calm = before_line(points)
-    if calm:
-        cost = statistics.fmean(
-            _held_up(one, one.under_way) / one.prompt for one in calm
-        )
-        how = "what answers take longer than their tokens, for each request under way"
-    else:
-        # The mean time between tokens has those stalls in it, the median does not.
-        cost = statistics.fmean(
-            max(0.0, 1 - one.between / max(one.mean_between, _HAIR))
-            / (one.rate * one.prompt)
-            for one in points
-        )
-        how = "how much longer the mean time between tokens is than the median"
-    notes.found.append(f"prompt_seconds_per_token: {cost * _MILLI:.4f} ms, from {how}")
-    notes.warnings.append(
-        "prompt_seconds_per_token: nobody asked alone with prompts of two lengths, "
-        "which tells it better"
-    )
-    return cost
-
-
-def _held_by(one: Observed, single: _Single) -> float:
-    """
-    Return how many requests a copy has, those on the way to it or from it left out.
-    """
-    return one.under_way * (1 - min(single.overhead / one.latency, 1.0))
-
-
-def _written(
-    full: Sequence[Observed], points: Sequence[Observed], single: _Single
-) -> tuple[float, bool]:
-    """
-    Return how many sequences a full batch has, and whether a row had no line.
-
-    A request's share of the copy's time is what its prompt holds up the batch, and its
-    tokens by how many others get theirs with them.
-    """
-    prompt = statistics.fmean(one.prompt for one in full) * single.prompt
-    found, calm = 0.0, list[Observed]()
-    # What prompts hold up is measured in the rows without a line, and which rows have
-    # none follows from how many are written: it settles at once.
+def _tried(points: Sequence[Observed], slots: int) -> _Try:
+    last = min(slots, _most_seen(points))
+    knots = sorted({1, round(math.sqrt(last)), last})
+    sought = [0.0] * (2 + len(knots))
+    far: list[float] = []
     for _ in range(_ROUNDS):
-        found = statistics.median(
-            (one.answer - 1) * one.between / max(1 / one.rate - prompt, _HAIR)
-            for one in full
+        equations = [*_equations(points, slots, knots, sought[0])]
+        # From the second time on, what is far off counts less.
+        weights = [min(1.0, _FAR / max(abs(off), _HAIR)) for off in far]
+        sought = _least_squares(equations, weights or [1.0] * len(equations))
+        far = [one.off(sought) for one in equations]
+    near = [(min(abs(off), _FAR), abs(off)) for off in far]
+    loss = sum(part * (2 * off - part) for part, off in near)
+    paces = [(knot, _sum(_steps(knots, knot), sought[2:])) for knot in knots]
+    return _Try(
+        slots=slots,
+        decode=tuple((knot, pace) for knot, pace in paces if pace > _HAIR),
+        overhead=sought[0],
+        prompt=sought[1],
+        loss=loss / _USUAL**2,
+        surplus=max(sum(bool(one.figure) for one in equations) - len(sought) - 1, 1),
+        outliers=tuple(
+            f"{one.figure} is {abs(off):.0%} {'less' if off > 0 else 'more'} than all "
+            "rows together come to, and counts little"
+            for one, off in zip(equations, far, strict=True)
+            if one.figure and abs(off) > _NOISE
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Equation:
+    """
+    What one figure of a row says: its shares of what is sought add up to its value.
+
+    What is sought is the overhead, a token of prompt, the pace of one sequence, and by
+    how much that rises for each further one, up to each knot. Both sides are divided
+    by a scale, so that deviations are shares of it; what names no figure is assumed.
+    """
+
+    shares: Sequence[float]
+    value: float
+    figure: str
+
+    @classmethod
+    def of(
+        cls, shares: Iterable[float], value: float, scale: float, figure: str = ""
+    ) -> _Equation:
+        scale = max(scale, _HAIR)
+        return cls([share / scale for share in shares], value / scale, figure)
+
+    def off(self, sought: Sequence[float]) -> float:
+        return _sum(self.shares, sought) - self.value
+
+
+def _equations(
+    points: Sequence[Observed], slots: int, knots: Sequence[int], overhead: float
+) -> Iterator[_Equation]:
+    for one in points:
+        # The overhead is spent on the way to the copy and from it.
+        held = max(one.under_way * (1 - min(overhead / one.latency, 1.0)), 1.0)
+        written = min(held, slots)
+        steps = _steps(knots, written)
+        at, prompt = f"at {counted(one.users, 'user')} the", one.prompt
+        tokens, further = one.answer * max(held / slots, 1.0), max(one.answer - 1, 0.0)
+        whole, first = one.latency, one.first_token
+        shares = [1.0, held * prompt, *(tokens * step for step in steps)]
+        yield _Equation.of(shares, whole, whole, f"{at} latency")
+        shares = [0.0, (written - 1) * prompt, *(further * step for step in steps)]
+        value, scale = whole - first, math.hypot(whole, first)
+        yield _Equation.of(shares, value, scale, f"{at} time after the first token")
+        prompts = one.rate * one.between
+        stalls = max(0.0, prompts - _MEDIAN_HELD_UP)
+        shares, scale = [0.0, stalls * prompt, *steps], one.between * (1 + prompts)
+        yield _Equation.of(shares, one.between, scale, f"{at} time between tokens")
+        if one.users == 1:
+            shares = [1.0, prompt, *steps]
+            yield _Equation.of(shares, first, first, f"{at} time to the first token")
+    # What the rows leave open is nothing, and the pace rises about evenly.
+    pace = max(statistics.fmean(one.between for one in points), _HAIR)
+    most = max(one.latency for one in points)
+    usual = [most, most / max(1, *(one.prompt for one in points)), math.inf]
+    usual += [pace / last for last in knots[1:]]
+    for index, size in enumerate(usual):
+        shares = [float(each == index) for each in range(len(usual))]
+        yield _Equation.of(shares, 0.0, _UNTOLD * size)
+    if len(knots) == len(("one", "some", "all")):
+        first_knot, middle, last = knots
+        bend = (middle - first_knot) * (last - middle) / (last - first_knot)
+        yield _Equation.of([0.0, 0.0, 0.0, bend, -bend], 0.0, _BEND * pace)
+
+
+def _steps(knots: Sequence[int], count: float) -> list[float]:
+    """
+    Return of which steps the pace of so many sequences is made.
+    """
+    pairs = itertools.pairwise(knots)
+    return [1.0, *(min(max(count, low), high) - low for low, high in pairs)]
+
+
+def _sum(shares: Sequence[float], sought: Sequence[float]) -> float:
+    return math.fsum(map(operator.mul, shares, sought))
+
+
+def _least_squares(
+    equations: Sequence[_Equation], weights: Sequence[float]
+) -> list[float]:
+    """
+    Solve equations as well as can be, with figures that are not negative.
+    """
+    size = len(equations[0].shares)
+    table = [[0.0] * (size + 1) for _ in range(size)]
+    for one, weight in zip(equations, weights, strict=True):
+        row = (*one.shares, one.value)
+        for mine, share in zip(table, one.shares, strict=True):
+            if part := weight * share:
+                mine[:] = [
+                    cell + part * each for cell, each in zip(mine, row, strict=True)
+                ]
+    free = list(range(size))
+    while True:
+        chosen = [[table[row][column] for column in (*free, size)] for row in free]
+        found = dict(zip(free, _solved(chosen), strict=True))
+        if all(value >= 0 for value in found.values()):
+            return [found.get(each, 0.0) for each in range(size)]
+        free = [each for each in free if found[each] >= 0]
+
+
+def _solved(table: list[list[float]]) -> list[float]:
+    """
+    Solve as many equations as there are unknowns, by Gauss and Jordan; as squares they
+    need no pivots.
+    """
+    for index, own in enumerate(table):
+        own[:] = [cell / own[index] for cell in own]
+        for row in table:
+            if row is not own:
+                mine = row[index]
+                row[:] = [
+                    cell - mine * other for cell, other in zip(row, own, strict=True)
+                ]
+    return [row[-1] for row in table]
+
+
+def _found(best: _Try, between: Between | None) -> Iterator[str]:
+    yield (
+        f"overhead_seconds: {best.overhead * _MILLI:.1f} ms, what requests take that "
+        "neither holds a place nor holds up others"
+    )
+    yield (
+        f"prompt_seconds_per_token: {best.prompt * _MILLI:.4f} ms, from first tokens "
+        "and from how prompts hold up the answers of others"
+    )
+    counts = ", ".join(str(count) for count, _ in best.decode)
+    yield f"decode: for {counts} at once, from throughput and latency of all rows"
+    if between is None:
+        yield f"max_sequences: {best.slots}, as it was given"
+        return
+    low, high = between
+    limits = f"at least {low}" if high is None else f"between {low} and {high}"
+    yield (
+        f"max_sequences: {best.slots}, {limits}; the number that explains throughput "
+        "and latency of all rows best"
+    )
+
+
+def _open(
+    points: Sequence[Observed], best: _Try, between: Between | None
+) -> Iterator[str]:
+    alone = [one.prompt for one in points if one.users == 1]
+    if not alone or max(alone) < 2 * min(alone):
+        yield (
+            "overhead_seconds, prompt_seconds_per_token: nobody asked alone with "
+            "prompts of which some are twice as long as others, which tells the two "
+            "apart; ask with --probe, and for longer prompts"
         )
-        calm = [
-            one for one in points if _SEVERAL < _held_by(one, single) < found / LINE
-        ]
-        if calm:
-            nearest = calm[-1]
-            stay = _held_by(nearest, single)
-            prompt = _held_up(nearest, stay, single.overhead)
-    return found, bool(calm)
-
-
-def _held_up(one: Observed, count: float, overhead: float = 0.0) -> float:
-    """
-    Return for how long each prompt held up a batch, where nobody waited in line.
-    """
-    # Who comes waits for the token under way: for half of one, on average.
-    tokens = (one.answer - _HALF) * one.between
-    return max(0.0, one.latency - overhead - tokens) / count
+    fewest = min(one.under_way for one in points)
+    if fewest > _ONE:
+        yield (
+            f"decode: fewer than {fewest:.0f} at once were not measured, and are taken "
+            "from the rows with more; sweep with fewer users too, or ask alone with "
+            "--probe"
+        )
+    if between is not None and between[1] is None:
+        yield (
+            f"max_sequences: the sweep does not reach saturation, so that {between[0]} "
+            f"is a lower bound, and a copy may write more than {best.slots} at once; "
+            "sweep with more users, or give --max-sequences"
+        )

@@ -56,13 +56,6 @@ class Observed:
         """
         return self.under_way / self.latency
 
-    @property
-    def mean_between(self) -> float:
-        """
-        Seconds between two tokens; the mean, stalls included.
-        """
-        return (self.latency - self.first_token) / max(self.answer - 1, 1.0)
-
 
 def observed(row: Row, copies: int) -> Observed | None:
     """

@@ -147,7 +147,7 @@ def benchmark(
         typer.Option(
             min=1,
             help="How many sequences a copy writes at once, at most, such as vLLM's "
-            "max_num_seqs. If omitted, it is told from where requests wait in line.",
+            "max_num_seqs. If omitted, it is told from the throughput of all rows.",
             rich_help_panel=_PANEL,
         ),
     ] = None,

@@ -46,6 +46,7 @@ from cdk_sagemaker_llm.hosting.endpoints.events import DeploymentEvents, target_
 from cdk_sagemaker_llm.hosting.endpoints.placements import Placements
 from cdk_sagemaker_llm.hosting.models.model import Dialect, Model, common_dialect
 from cdk_sagemaker_llm.hosting.models.model_weights import moving_findings
+from cdk_sagemaker_llm.hosting.monitoring.spend import Fleet
 from cdk_sagemaker_llm.hosting.roles.given_roles import same_role
 from cdk_sagemaker_llm.hosting.roles.grants import let_describe
 from cdk_sagemaker_llm.hosting.roles.nag import acknowledge_granted
@@ -183,6 +184,19 @@ class Endpoint(EndpointBase, DeploymentEvents):
             for each in self.endpoint_config.variants
         ]
         return fleet_findings(self.networks, counts, self.rollout)
+
+    def _fleets(self) -> list[Fleet]:
+        """
+        Return how many instances there may be, now that it is known how far it scales.
+        """
+        highest = {name: contents_of(one).highest for name, one in self._scaled.items()}
+        return [
+            Fleet(
+                [one.name for one in each.types],
+                highest.get(each.variant.variant_name, each.variant.most_instances),
+            )
+            for each in self.endpoint_config.definition.every_variant
+        ]
 
     def _dialect(self) -> Dialect:
         if self.endpoint_config.async_inference is not None:

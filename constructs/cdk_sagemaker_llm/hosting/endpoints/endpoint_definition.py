@@ -325,6 +325,7 @@ def variant_subject(
         construct=endpoint,
         dimensions={"EndpointName": endpoint_name, "VariantName": name or ""},
         hardware=() if variant is None else variant.hardware_of_types,
+        types=() if variant is None else tuple(one.name for one in variant.types),
         has_model=None if variant is None else variant.has_model,
         is_async=definition.async_inference is not None
         if definition and every

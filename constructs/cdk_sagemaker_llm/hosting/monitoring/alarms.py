@@ -6,13 +6,14 @@ held against, and how they are evaluated.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from constructs import Construct
 
 from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.catalog.metrics import COMPONENT
+from cdk_sagemaker_llm.catalog.prices import list_date
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.common.elsewhere import FAR_SOURCE
 from cdk_sagemaker_llm.hosting.common.limits import (
@@ -25,12 +26,18 @@ from cdk_sagemaker_llm.hosting.common.limits import (
     together_findings,
 )
 from cdk_sagemaker_llm.hosting.common.reporting import at_synth, checked, report
+from cdk_sagemaker_llm.hosting.common.scope import region_of
 from cdk_sagemaker_llm.hosting.monitoring.metrics import (
     MetricOptions,
     Subject,
     metric_of,
     normalised,
     period_findings,
+)
+from cdk_sagemaker_llm.hosting.monitoring.spend import (
+    HOURS_A_DAY,
+    Prices,
+    price_findings,
 )
 from cdk_sagemaker_llm.hosting.monitoring.topics import topic_findings
 from cdk_sagemaker_llm.serving.parameters import IMPOSSIBLE_NAME
@@ -116,6 +123,9 @@ class MetricAlarms:
     def _metric_subject(self, variant_name: str | None) -> Subject:
         raise NotImplementedError
 
+    def _own_prices(self) -> Mapping[str, float]:
+        return {}
+
     @checked
     def add_alarms(
         self,
@@ -134,6 +144,8 @@ class MetricAlarms:
         instances: int | None = None,
         backlog_per_instance: float | None = None,
         no_capacity_failures: float | Literal["usual"] | None = "usual",
+        spend_a_day: float | None = None,
+        hourly_prices: Mapping[str, float] | None = None,
         variant_name: str | None = None,
         options: AlarmOptions | None = None,
     ) -> dict[str, cloudwatch.Alarm]:
@@ -196,6 +208,15 @@ class MetricAlarms:
                 If omitted, a component has the alarm at one request, and an endpoint,
                 which publishes no such number, has none.
 
+            spend_a_day:
+                The estimated spend in US dollars a day: the instances of an endpoint,
+                counted likewise, by the price of an hour of the dearest type.
+                If omitted, there is no such alarm.
+
+            hourly_prices:
+                US dollars for an hour of an instance, by type.
+                If omitted, they are the pattern's, and those of the package's list.
+
             variant_name:
                 Which variant of an endpoint; give the alarms of another an ``id`` of
                 their own.
@@ -216,6 +237,10 @@ class MetricAlarms:
                 way round.
         """
         subject = self._metric_subject(variant_name)
+        prices = Prices(
+            subject.region or region_of(subject.construct),
+            {**self._own_prices(), **(hourly_prices or {})},
+        )
         if no_capacity_failures == "usual":
             no_capacity_failures = (
                 _NO_CAPACITY_FAILURES if _is_copies(subject) else None
@@ -236,8 +261,13 @@ class MetricAlarms:
                 "instances": instances,
                 "backlog_per_instance": backlog_per_instance,
                 "no_capacity_failures": no_capacity_failures,
+                "spend_a_day": spend_a_day,
             },
         )
+        report(subject.construct, id, price_findings(hourly_prices))
+        if "spend_a_day" in watches:
+            watch, threshold = watches["spend_a_day"]
+            watches["spend_a_day"] = watch.priced(subject, prices), threshold
         return _make_alarms(subject, id, watches, options or AlarmOptions())
 
 
@@ -256,6 +286,22 @@ class _Watch:
     at_least: bool = False
     divided_by: str = ""
     of_endpoint: bool = False
+    times: float | None = None
+
+    def priced(self, subject: Subject, prices: Prices) -> _Watch:
+        """
+        Return it in dollars a day; refuse types whose price is not known.
+        """
+        price = prices.of(subject.types)
+        if price is None:
+            names = prices.unknown(subject.types) or ["<instance type>"]
+            raise TypeError(
+                f"add_alarms takes spend_a_day for instances whose price is known, and "
+                f"the list of {list_date()} has none of {', '.join(names)}; give "
+                f"hourly_prices={{{names[0]!r}: dollars}}"
+            )
+        words = f"{self.words}, by requests and requests of each {price}"
+        return replace(self, words=words, times=price.dollars * HOURS_A_DAY)
 
     def findings(self, name: str, threshold: float) -> list[Finding]:
         if self.unit == "seconds" and is_unresolved(threshold):
@@ -360,6 +406,13 @@ _OF_VARIANTS: Mapping[str, _Watch] = {
         "count",
         "The instances that serve, by requests and requests of each instance",
         at_least=True,
+        divided_by="InvocationsPerInstance",
+    ),
+    "spend_a_day": _Watch(
+        "Invocations",
+        "Sum",
+        "ratio",
+        "The estimated spend in US dollars a day",
         divided_by="InvocationsPerInstance",
     ),
     "backlog_per_instance": _Watch(
@@ -489,7 +542,9 @@ def _metric(
 
     each = metric_of(subject, watch.divided_by, options)
     return cloudwatch.MathExpression(
-        expression="requests / each",
+        expression="requests / each"
+        if watch.times is None
+        else f"requests / each * {watch.times:g}",
         using_metrics={"requests": metric, "each": each},
         period=metric.period,
     )

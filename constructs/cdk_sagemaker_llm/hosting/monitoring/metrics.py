@@ -142,9 +142,9 @@ class Subject:
     """
     What a metric is of: the construct that defines it, and dimensions.
 
-    The instances' types are ``None`` where one is not known, and the others are where
-    nothing is known of an endpoint. Account and region are those of what is imported
-    from others than the stack's.
+    Of the instances' types there are the names and what is known of them, ``None``
+    where nothing is; the others are where nothing is known of an endpoint. Account and
+    region are those of what is imported from others than the stack's.
     """
 
     construct: Construct
@@ -154,6 +154,7 @@ class Subject:
     is_async: bool | None = None
     account: str | None = None
     region: str | None = None
+    types: tuple[str, ...] = ()
 
     @property
     def endpoint(self) -> Subject:

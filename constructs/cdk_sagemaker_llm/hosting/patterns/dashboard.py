@@ -15,7 +15,7 @@ from constructs import Construct, IConstruct
 
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
-from cdk_sagemaker_llm.hosting.common.scope import stack_of
+from cdk_sagemaker_llm.hosting.common.scope import region_of, stack_of
 from cdk_sagemaker_llm.hosting.components.component_base import InferenceComponentBase
 from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_base import EndpointBase
@@ -33,6 +33,11 @@ from cdk_sagemaker_llm.hosting.monitoring.charts import (
     of_variants,
 )
 from cdk_sagemaker_llm.hosting.monitoring.metrics import devices_of
+from cdk_sagemaker_llm.hosting.monitoring.spend import (
+    HOURS_A_DAY,
+    Prices,
+    price_findings,
+)
 from cdk_sagemaker_llm.hosting.monitoring.widgets import (
     Drawn,
     Widget,
@@ -43,6 +48,7 @@ from cdk_sagemaker_llm.hosting.monitoring.widgets import (
     rows_of,
     text,
 )
+from cdk_sagemaker_llm.hosting.patterns.endpoint_pattern import EndpointPattern
 from cdk_sagemaker_llm.hosting.patterns.inference_component_endpoint import (
     InferenceComponentEndpoint,
 )
@@ -100,6 +106,10 @@ class LlmDashboard(Construct):
             Further inference components, such as those of an ``Endpoint``.
             If omitted, it is those of the patterns.
 
+        hourly_prices:
+            US dollars for an hour of an instance, by type.
+            If omitted, they are the patterns', and those of the package's list.
+
         dashboard_name:
             A name of at most 255 letters, digits, hyphens and underscores.
             If omitted, CloudFormation makes one.
@@ -118,11 +128,13 @@ class LlmDashboard(Construct):
             EndpointBase | LlmEndpoint | InferenceComponentEndpoint
         ] = (),
         components: Sequence[InferenceComponentBase] = (),
+        hourly_prices: Mapping[str, float] | None = None,
         dashboard_name: str | None = None,
     ) -> None:
         from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - a fifth of a second
 
-        page = _Page(endpoints, components)
+        report(scope, id, price_findings(hourly_prices))
+        page = _Page(endpoints, components, hourly_prices or {})
         found = page.findings()
         report(scope, id, [*_name_findings(dashboard_name), *found])
         super().__init__(scope, id)
@@ -143,7 +155,9 @@ class _Page:
         self,
         endpoints: Sequence[EndpointOrPattern],
         components: Sequence[InferenceComponentBase],
+        hourly_prices: Mapping[str, float],
     ) -> None:
+        self._hourly_prices = hourly_prices
         self._endpoints = endpoints
         self._components = components
 
@@ -227,7 +241,10 @@ class _Page:
         seen: dict[InferenceComponentBase, None] = {}
         for each in self._endpoints:
             endpoint = each if isinstance(each, EndpointBase) else each.endpoint
-            yield from _variant_sections(endpoint, each)
+            own = each._own_prices() if isinstance(each, EndpointPattern) else {}  # noqa: SLF001 - a pattern's
+            prices = Prices(region_of(endpoint), {**own, **self._hourly_prices})
+            for section in _variant_sections(endpoint, each):
+                yield replace(section, prices=prices)
             hosted = getattr(each, "components", ())
             yield from map(_component_section, hosted)
             seen.update(dict.fromkeys(hosted))
@@ -289,6 +306,7 @@ class _Section:
     sum_charts: tuple[Chart, ...] = ()
     resource_id: str = ""
     variant: VariantDefinition | None = None
+    prices: Prices | None = None
 
     @property
     def drawn(self) -> Drawn:
@@ -304,19 +322,62 @@ class _Section:
     def widgets(self, scalings: Scalings) -> Iterator[Widget]:
         scaled = scalings.of(self.resource_id) if self.resource_id else Scaled()
         drawn = self.drawn
+        counted: Widget | None = None
         yield text(f"## {self.title}")
         for chart in self.charts:
             metrics = [curve.metric for curve in chart.curves]
             lines = scaled.lines(metrics, has_bounds=chart.has_bounds)
             rows = rows_of([(curve, drawn) for curve in chart.curves])
-            yield graph(chart.title, rows, drawn.region, lines=lines, most=chart.most)
+            chart_widget = graph(
+                chart.title, rows, drawn.region, lines=lines, most=chart.most
+            )
+            if chart.has_bounds:
+                counted = chart_widget
+            yield chart_widget
         if (
             self.variant is not None
             and not self.sum_charts
             and isinstance(self.construct, Endpoint)
             and self.construct.endpoint_config.definition.observability.enhanced_metrics
         ):
-            yield self._instances(drawn)
+            counted = self._instances(drawn)
+            yield counted
+        yield from self._spend(counted)
+
+    def _spend(self, counted: Widget | None) -> Iterator[Widget]:
+        """
+        Draw instances by their price a day, where it is known; say it where they are
+        not counted.
+        """
+        if self.variant is None or self.prices is None:
+            return
+        price = self.prices.of(one.name for one in self.variant.types)
+        if price is None:
+            return
+        a_day = price.dollars * HOURS_A_DAY
+        if counted is None:
+            yield text(
+                f"Estimated spend a day: ${a_day:,.2f} for each {price}; how many "
+                "instances run is not counted here"
+            )
+            return
+        drawn = counted["properties"]
+        label = f"US$, {price}"
+        properties = {
+            **drawn,
+            "title": "Estimated spend a day (US$)",
+            "metrics": [
+                [_in_dollars(each, a_day, label) for each in row]
+                for row in drawn["metrics"]
+            ],
+        }
+        levels = drawn.get("annotations", {}).get("horizontal", [])
+        if levels and not is_unresolved(levels):
+            levels = [{**each, "value": each["value"] * a_day} for each in levels]
+            properties["annotations"] = {"horizontal": levels}
+        else:
+            properties.pop("annotations", None)
+        yield {**counted, "properties": properties}
 
     def _instances(self, drawn: Drawn) -> Widget:
         """
@@ -345,6 +406,13 @@ class _Section:
                 Level("at most", bounds.max_instance_count),
             ]
         return graph("Instances", rows, drawn.region, lines=lines)
+
+
+def _in_dollars(cell: Any, a_day: float, label: str) -> Any:  # noqa: ANN401 - as CloudWatch has it
+    if not isinstance(cell, dict) or "expression" not in cell or "visible" in cell:
+        return cell
+    expression = f"({cell['expression']}) * {a_day:g}"
+    return {**cell, "expression": expression, "label": label}
 
 
 def _variant_sections(endpoint: EndpointBase, owner: Construct) -> Iterator[_Section]:

@@ -5,17 +5,20 @@ theirs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from constructs import Construct
 
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.common.names import own_name_findings
+from cdk_sagemaker_llm.hosting.common.reporting import at_synth
+from cdk_sagemaker_llm.hosting.common.scope import region_of
 from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint
 from cdk_sagemaker_llm.hosting.endpoints.events import DeploymentEvents
 from cdk_sagemaker_llm.hosting.monitoring.alarms import MetricAlarms
 from cdk_sagemaker_llm.hosting.monitoring.canned_metrics import VariantMetrics
+from cdk_sagemaker_llm.hosting.monitoring.spend import Prices, budget_findings
 from cdk_sagemaker_llm.hosting.roles.given_roles import role_findings
 from cdk_sagemaker_llm.hosting.roles.grants import EndpointGrants
 
@@ -39,6 +42,8 @@ class EndpointPattern(
     role: iam.IRole
     """The execution role of its models."""
 
+    _prices: Mapping[str, float]
+
     @property
     def endpoint_arn(self) -> str:  # type: ignore[override] # a call into Node, made when used
         """
@@ -59,6 +64,21 @@ class EndpointPattern(
         The execution role of its models, so that other constructs can grant to them.
         """
         return self.role.grant_principal
+
+    def _keep_budget(
+        self, monthly_budget: float | None, hourly_prices: Mapping[str, float] | None
+    ) -> None:
+        """
+        Hold the instances against a budget, when all scaling is defined.
+        """
+        self._prices = dict(hourly_prices or {})
+        if monthly_budget is None:
+            return
+        prices, fleets = Prices(region_of(self), self._prices), self.endpoint._fleets  # noqa: SLF001 - its own
+        at_synth(self, lambda: budget_findings(monthly_budget, fleets(), prices))
+
+    def _own_prices(self) -> Mapping[str, float]:
+        return self._prices
 
     def _told_of(self) -> Endpoint:
         return self.endpoint

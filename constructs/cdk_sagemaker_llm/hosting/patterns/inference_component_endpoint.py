@@ -14,6 +14,7 @@ from constructs import Construct
 
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
+from cdk_sagemaker_llm.hosting.common.limits import least_findings
 from cdk_sagemaker_llm.hosting.common.names import twice_findings
 from cdk_sagemaker_llm.hosting.common.reporting import (
     annotate,
@@ -64,6 +65,7 @@ from cdk_sagemaker_llm.hosting.models.definitions import (
     default_serving,
     place_findings,
 )
+from cdk_sagemaker_llm.hosting.monitoring.spend import price_findings
 from cdk_sagemaker_llm.hosting.patterns.endpoint_pattern import (
     EndpointPattern,
     pattern_findings,
@@ -193,6 +195,17 @@ class InferenceComponentEndpoint(HostGrants[InferenceComponent], EndpointPattern
             inference components.
             If omitted, they are not kept.
 
+        monthly_budget:
+            US dollars that the instances may cost in a month of 730 hours; a warning
+            says so where scaling's upper bounds allow more.
+            If omitted, nothing is held against a budget.
+
+        hourly_prices:
+            US dollars for an hour of an instance, by type, for the budget, alarms and
+            dashboards.
+            If omitted, they are those of the package's list: the region's, or those of
+            us-east-1 where the region is known only at deployment.
+
     Raises:
         ValueError: If the service would refuse it; all reasons at once.
     """
@@ -226,6 +239,8 @@ class InferenceComponentEndpoint(HostGrants[InferenceComponent], EndpointPattern
         | PrefixAwareRouting = RoutingStrategy.LEAST_OUTSTANDING_REQUESTS,
         scale_in_policy: ScaleInPolicy | None = None,
         data_capture: DataCapture | None = None,
+        monthly_budget: float | None = None,
+        hourly_prices: Mapping[str, float] | None = None,
     ) -> None:
         bounds = _bounds(
             instance_count, min_instance_count, max_instance_count, scale_in_policy
@@ -256,6 +271,8 @@ class InferenceComponentEndpoint(HostGrants[InferenceComponent], EndpointPattern
             *pattern_findings(scope, endpoint_name, role, rollout, config.variants),
             *config.findings,
             *config_place_findings(scope, config),
+            *least_findings("monthly_budget", monthly_budget, 0),
+            *price_findings(hourly_prices),
         ]
         if scale_in_policy is not None and bounds is None:
             findings.append(
@@ -284,6 +301,7 @@ class InferenceComponentEndpoint(HostGrants[InferenceComponent], EndpointPattern
             endpoint_name=endpoint_name,
             rollout=rollout,
         )
+        self._keep_budget(monthly_budget, hourly_prices)
         if min_instance_count == 0:
             at_synth(self, lambda: host_zero_findings(self, self._remaining()))
 

@@ -13,6 +13,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from cdk_sagemaker_llm.catalog.instances import InstanceType
+from cdk_sagemaker_llm.hosting.common.limits import least_findings
 from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
 from cdk_sagemaker_llm.hosting.common.scope import Connectable, belongs, region_of
 from cdk_sagemaker_llm.hosting.components.sizing import (
@@ -39,6 +40,7 @@ from cdk_sagemaker_llm.hosting.models.definitions import (
 )
 from cdk_sagemaker_llm.hosting.models.model import DefinedModel, Model
 from cdk_sagemaker_llm.hosting.monitoring.canned_metrics import AsyncMetrics
+from cdk_sagemaker_llm.hosting.monitoring.spend import price_findings
 from cdk_sagemaker_llm.hosting.patterns.endpoint_pattern import (
     EndpointPattern,
     pattern_findings,
@@ -166,6 +168,17 @@ class LlmEndpoint(EndpointPattern, AsyncMetrics, Connected):
             cautious ones, where those refuse a model that is known to run.
             If omitted, the figures of the serving configuration apply.
 
+        monthly_budget:
+            US dollars that the instances may cost in a month of 730 hours; a warning
+            says so where scaling's upper bounds allow more.
+            If omitted, nothing is held against a budget.
+
+        hourly_prices:
+            US dollars for an hour of an instance, by type, for the budget, alarms and
+            dashboards.
+            If omitted, they are those of the package's list: the region's, or those of
+            us-east-1 where the region is known only at deployment.
+
     Raises:
         ValueError: If the definition could not start; all reasons at once.
     """
@@ -198,6 +211,8 @@ class LlmEndpoint(EndpointPattern, AsyncMetrics, Connected):
         shadow: ShadowVariant | None = None,
         data_capture: DataCapture | None = None,
         assumptions: Assumptions | None = None,
+        monthly_budget: float | None = None,
+        hourly_prices: Mapping[str, float] | None = None,
     ) -> None:
         instance_type, capacity = look_up_types(instance_type, capacity)
         variant = ProductionVariant(
@@ -248,6 +263,8 @@ class LlmEndpoint(EndpointPattern, AsyncMetrics, Connected):
             *filling.findings,
             *filling.fit,
             *config_place_findings(scope, config),
+            *least_findings("monthly_budget", monthly_budget, 0),
+            *price_findings(hourly_prices),
         ]
         places = place_findings(scope, model, network, environment)
         findings += places
@@ -283,6 +300,7 @@ class LlmEndpoint(EndpointPattern, AsyncMetrics, Connected):
             endpoint_name=endpoint_name,
             rollout=rollout,
         )
+        self._keep_budget(monthly_budget, hourly_prices)
         annotate(self, [*filling.fit, *places])
 
     @property

@@ -101,6 +101,16 @@ class Contents:
         self.actions: dict[str, Action] = {}
 
     @property
+    def highest(self) -> int:
+        """
+        The highest maximum there ever is; a placeholder where one is known at
+        deployment only.
+        """
+        mosts = [self.most, *(each.most for each in self.actions.values())]
+        known = [each for each in mosts if each is not None]
+        return next((each for each in known if is_unresolved(each)), max(known))
+
+    @property
     def reaches_zero(self) -> bool:
         """
         Whether a minimum is ever zero, or known at deployment only.

@@ -22,6 +22,7 @@ _DOCS = "docs/service-times.md shows a whole file"
 # Past any number that is meant; infinity is no JSON, but Python reads it.
 _MOST = 1e300
 
+Between = tuple[int, int | None]
 _Check = Callable[[object], bool]
 
 
@@ -53,6 +54,10 @@ class Measurement:
 
         notes: What else is to be known, in words.
             If omitted, there is nothing.
+
+        max_sequences_between: Between which numbers the times' ``max_sequences`` lies;
+            the larger is ``None`` where nothing says that it is no more.
+            If omitted, that is not known, as where it was given.
     """
 
     times: ServiceTimes
@@ -66,6 +71,7 @@ class Measurement:
     output_tokens: float
     requests: int
     notes: str = ""
+    max_sequences_between: Between | None = None
 
 
 def write_service_times(path: Path | str, measurement: Measurement) -> None:
@@ -92,6 +98,7 @@ def write_service_times(path: Path | str, measurement: Measurement) -> None:
             "output_tokens": measurement.output_tokens,
             "requests": measurement.requests,
             "notes": measurement.notes,
+            "max_sequences_between": measurement.max_sequences_between,
         },
         "times": {
             "overhead_seconds": times.overhead_seconds,
@@ -144,6 +151,7 @@ def read_service_times(path: Path | str) -> Measurement:
         output_tokens=measured.number("output_tokens"),
         requests=measured.whole("requests", 1),
         notes=measured.text("notes", is_needed=False),
+        max_sequences_between=measured.between("max_sequences_between"),
     )
     for part in (top, measured, times):
         part.hold_known()
@@ -224,6 +232,25 @@ class _Fields:
             self._read.add(field)
             return None
         return self.whole(field, least)
+
+    def between(self, field: str) -> Between | None:
+        """
+        Read two whole numbers; files of earlier releases do without.
+        """
+        if self.content.get(field) is None:
+            self._read.add(field)
+            return None
+
+        def holds(value: object) -> bool:
+            if not isinstance(value, list) or len(value) != len(("low", "high")):
+                return False
+            numbers = [each for each in value if each is not None]
+            in_order = all(map(_is_whole, numbers)) and numbers == sorted(numbers)
+            return in_order and value[0] is not None and numbers[0] >= 1
+
+        must = "be two whole numbers such as [14, 17] or [14, null]"
+        low, high = self._value(field, must, holds)
+        return low, high
 
     def number(self, field: str) -> float:
         """

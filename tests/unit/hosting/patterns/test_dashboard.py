@@ -52,6 +52,7 @@ OF_VARIANT = [
     "Requests under way on an instance",
     "Instances that serve",
     *OF_COMPONENT[3:],
+    "Estimated spend a day (US$)",
 ]
 OF_HOST = [
     "Reserved by components (%)",
@@ -114,7 +115,9 @@ def test_a_host_and_its_components_are_shown(
         *(f"Host: {title}" for title in OF_HOST),
         *(f"Host/Gpt: {title}" for title in OF_COMPONENT),
     ]
-    assert kinds_in(body) == ["text", "text", *["metric"] * 3, "text", *["metric"] * 8]
+    # What an instance costs is a line of text: instances are not counted here.
+    of_host = ["text", *["metric"] * 3, "text"]
+    assert kinds_in(body) == ["text", *of_host, "text", *["metric"] * 8]
 
 
 def test_a_model_that_fills_its_instances_is_shown(
@@ -562,7 +565,7 @@ def test_it_ends_where_cloudwatch_does(stack: Stack) -> None:
     ]
     LlmDashboard(stack, "Most", endpoints=hosts, components=components[:414])
 
-    with pytest.raises(ValueError, match="LLM362 415 models need 2506 metrics in 54"):
+    with pytest.raises(ValueError, match="LLM362 415 models need 2506 metrics in 56"):
         LlmDashboard(stack, "Dashboard", endpoints=hosts, components=components)
 
 

@@ -120,6 +120,8 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
             cooldown=Duration.minutes(30),
         ),
         "data_capture": DataCapture(bucket="s3://captured-bucket"),
+        "monthly_budget": 100_000,
+        "hourly_prices": {"ml.p3.16xlarge": 28.15},
     }
 
 

@@ -119,6 +119,8 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
         ),
         "data_capture": DataCapture(bucket="s3://captured-bucket"),
         "assumptions": Assumptions(runtime_gib=2.0),
+        "monthly_budget": 200_000,
+        "hourly_prices": {"ml.p3.16xlarge": 28.15},
     }
 
 

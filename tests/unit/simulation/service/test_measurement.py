@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,40 @@ def test_what_is_written_is_what_is_read(file: Path) -> None:
     To the last digit.
     """
     assert read_service_times(file) == MEASURED
+
+
+@pytest.mark.parametrize("between", [(14, 17), (14, 14), (14, None), None])
+def test_between_which_numbers_the_most_lies_is_kept(
+    file: Path, between: tuple[int, int | None] | None
+) -> None:
+    """
+    Where it is known; a file of earlier releases says nothing of it.
+    """
+    measured = replace(MEASURED, max_sequences_between=between)
+    write_service_times(file, measured)
+
+    assert read_service_times(file) == measured
+    content = json.loads(file.read_text(encoding="utf-8"))
+    del content["measured"]["max_sequences_between"]
+    file.write_text(json.dumps(content), encoding="utf-8")
+    assert read_service_times(file) == MEASURED
+
+
+@pytest.mark.parametrize(
+    "between", [[17, 14], [0, 14], [None, 14], [14], [14.5, 17], [True, 2], 14, "14"]
+)
+def test_numbers_that_are_out_of_order_are_refused(file: Path, between: object) -> None:
+    """
+    And what is no pair of numbers.
+    """
+    message = edited(
+        lambda c: c["measured"].update(max_sequences_between=between), file
+    )
+
+    assert message == (
+        "measured.max_sequences_between must be two whole numbers such as [14, 17] or "
+        f"[14, null], got {json.dumps(between)}; {SHOWS}"
+    )
 
 
 @given(

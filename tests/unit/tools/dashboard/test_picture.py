@@ -145,7 +145,7 @@ def test_what_is_not_simulated_has_no_box_and_is_named(drawn: list[Panel]) -> No
     assert len(shown) == len(drawn) - 3
     assert all(each.is_text or each.curves for each in shown)
     assert rows == sorted(rows)
-    assert set(rows) == {0, 3, 4, 10, 11, 17}
+    assert set(rows) == {0, 3, 4, 10, 11, 12, 18}
     assert left_out(drawn) == (
         "Left out, since it is not simulated: Alarms, those of scaling among them (the "
         "states of 8 alarms); Instances: CPU, memory and disk (%) (CPU, memory, disk); "
