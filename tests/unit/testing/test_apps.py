@@ -7,6 +7,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aws_cdk import Annotations, App, CfnOutput, CfnParameter, Stack
@@ -109,7 +110,7 @@ def test_a_stack_that_fails_is_kept_without_rollback(
     app: App,
     deployer: Deployer,
     embedded_aws: EmbeddedAws,
-    options: dict[str, bool],
+    options: dict[str, Any],
     status: str,
 ) -> None:
     """
