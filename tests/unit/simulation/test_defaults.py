@@ -93,6 +93,7 @@ def defaults(made: Callable[..., object]) -> dict[str, Any]:
                 "kv_tokens": None,
                 "source": "given by the user",
                 "is_estimate": False,
+                "spread": None,
             },
         ),
         (StepAdjustment, {"lower": None, "upper": None}),
