@@ -71,15 +71,15 @@ _PRIORS: Mapping[str, tuple[float, float]] = {
     "sequence:tensorrt-llm": (5e-6, 0.7),
     "sequence:tensorrt-llm-pytorch": (5e-6, 0.7),
     "sequence:in-process": (5e-6, 0.5),
-    "request:vllm-v0": (25e-3, 0.5),
-    "request:vllm-v1": (12e-3, 0.5),
-    "request:vllm-async": (12e-3, 0.5),
-    "request:sglang": (15e-3, 0.5),
-    "request:tgi": (20e-3, 0.5),
-    "request:tensorrt-llm": (10e-3, 0.5),
-    "request:tensorrt-llm-pytorch": (12e-3, 0.5),
-    "request:in-process": (4e-3, 0.5),
-    ENDPOINT: (12e-3, 0.5),
+    "request:vllm-v0": (25e-3, 0.3),
+    "request:vllm-v1": (12e-3, 0.3),
+    "request:vllm-async": (12e-3, 0.3),
+    "request:sglang": (15e-3, 0.3),
+    "request:tgi": (20e-3, 0.3),
+    "request:tensorrt-llm": (10e-3, 0.3),
+    "request:tensorrt-llm-pytorch": (12e-3, 0.3),
+    "request:in-process": (4e-3, 0.3),
+    ENDPOINT: (12e-3, 0.3),
     "launch:vllm-v0": (0.2e-3, 0.5),
     "launch:vllm-v1": (0.12e-3, 0.5),
     "launch:vllm-async": (0.12e-3, 0.5),
@@ -93,6 +93,18 @@ _PRIORS: Mapping[str, tuple[float, float]] = {
     "overlap": (2.5, 0.3),
     "layer": (1.2e-5, 0.5),
     "layer_experts": (3e-5, 0.5),
+    **{
+        f"experts:{generation}": (1.0, 0.4)
+        for generation in (
+            "vllm-v0",
+            "vllm-v1",
+            "vllm-async",
+            "sglang",
+            "tgi",
+            "tensorrt-llm",
+            "tensorrt-llm-pytorch",
+        )
+    },
     "layer_latent": (3e-5, 0.5),
     "layer_states": (1e-5, 0.5),
     "layer_eager": (1e-4, 0.5),
@@ -106,7 +118,7 @@ _GPU_PRIORS = {"memory": (1.0, 0.12), "arithmetic": (1.0, 0.2)}
 _WEIGHTS = {TOKEN: 1.0, FIRST: 0.5, THROUGHPUT: 1.0}
 _BURST_WEIGHT = 0.3
 _ENOUGH = 12
-_OFFSET, _SOFT = 0.25, 0.2
+_PAGE_OFFSET, _PUBLISHER_OFFSET, _SOFT = 0.15, 0.05, 0.2
 _STEP, _MOST_MOVE = 1e-4, 0.7
 
 
@@ -195,12 +207,7 @@ def loaded(
     """
     Return the time between tokens, to the first one, and the tokens a second.
     """
-    if load == "batch":
-        token = served.pace(value)
-        whole = value * served.prompt + served.answer * token + served.overhead
-        first = served.overhead + value * served.prompt + token
-        return token, first, value * served.answer / whole
-    way = {"users": of_users, "rate": at_rate, "burst": of_burst}[load]
+    way = {"users": of_users, "rate": at_rate}.get(load, of_burst)
     found: Loaded = way(served, value)
     token, requests = found.token, found.requests
     if load == "burst":
@@ -260,9 +267,18 @@ class Fit:
         self._which = np.array([KINDS.index(kind) for kind in self._kinds])
         self._logs = np.log([value for _, _, value in rows])
         units = sorted({one.unit for one in points})
-        self._units = np.array([units.index(points[n].unit) for n in self._rows])
-        self._count = len(units)
-        pairs = list(zip(self._units, self._kinds, strict=True))
+        groups = sorted({one.group for one in points})
+        unit_of = [units.index(points[n].unit) for n in self._rows]
+        group_of = [groups.index(points[n].group) for n in self._rows]
+        self._count = len(units) + len(groups)
+        # Which offsets each figure has: of its page, and of its publisher.
+        self._has = np.zeros((len(rows), self._count))
+        self._has[np.arange(len(rows)), unit_of] = 1.0
+        self._has[np.arange(len(rows)), len(units) + np.array(group_of)] = 1.0
+        self._loose = np.repeat(
+            [_PAGE_OFFSET, _PUBLISHER_OFFSET], [len(units), len(groups)]
+        )
+        pairs = list(zip(unit_of, self._kinds, strict=True))
         many = Counter(pairs)
         self._weights = np.array(
             [
@@ -298,20 +314,17 @@ class Fit:
         values = (self._likely if start is None else start).copy()
         offsets, damping = np.zeros(self._count), 1e-2
         cost = self._cost(values, offsets)
-        rows = np.arange(len(self._rows))
         for _ in range(rounds):
             base = self.errors(values)
             slopes = np.zeros((len(base), len(values) + self._count))
             moved = self.errors(values + _STEP * np.eye(len(values)))
             slopes[:, : len(values)] = ((moved - base) / _STEP).T
-            slopes[rows, len(values) + self._units] = -self._signs
+            slopes[:, len(values) :] = -self._signs[:, None] * self._has
             is_better, gain = False, 0.0
             for _ in range(8):
-                rest = base - self._signs * offsets[self._units]
+                rest = base - self._signs * (self._has @ offsets)
                 scaled = self._weights / _SOFT**2 / np.sqrt(1 + (rest / _SOFT) ** 2)
-                holds = np.concatenate(
-                    [1 / self._doubt**2, np.full(self._count, 1 / _OFFSET**2)]
-                )
+                holds = np.concatenate([1 / self._doubt**2, 1 / self._loose**2])
                 away = np.concatenate([values - self._likely, offsets])
                 curve = (slopes * scaled[:, None]).T @ slopes + np.diag(holds)
                 curve += damping * np.diag(np.diag(curve))
@@ -339,7 +352,7 @@ class Fit:
         return dict(zip(self.names, np.exp(self.values).tolist(), strict=True))
 
     def _cost(self, values: Array, offsets: Array) -> float:
-        rest = self.errors(values) - self._signs * offsets[self._units]
+        rest = self.errors(values) - self._signs * (self._has @ offsets)
         fit = np.sum(self._weights * 2 * (np.sqrt(1 + (rest / _SOFT) ** 2) - 1))
         far = np.sum(((values - self._likely) / self._doubt) ** 2)
-        return float(fit + far + np.sum((offsets / _OFFSET) ** 2))
+        return float(fit + far + np.sum((offsets / self._loose) ** 2))

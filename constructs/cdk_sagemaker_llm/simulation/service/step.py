@@ -298,6 +298,8 @@ def factors(
         "sequence": (f"sequence:{asked}",),
         "request": (f"request:{asked}",),
         "launch": (f"launch:{generation}",),
+        "layer_experts": ("layer_experts", f"experts:{generation}"),
+        "launch_experts": ("launch_experts", f"experts:{generation}"),
         **{
             name: (name,)
             for name in (
@@ -306,11 +308,9 @@ def factors(
                 "likeness",
                 "overlap",
                 "layer",
-                "layer_experts",
                 "layer_latent",
                 "layer_states",
                 "layer_eager",
-                "launch_experts",
                 "split",
             )
         },
