@@ -8,7 +8,10 @@ and the page that shows it.
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -42,33 +45,31 @@ def main() -> None:
     Fit, judge, and write down.
     """
     every = points()
-    used = [one for one in every if not one.reason]
+    used = [each for each in every if not each.reason]
     whole = fit(used)
     seen = judge(whole, used, used)
     unseen = held_out(used, whole)
     spreads = spreads_of(unseen)
+    one, other = halves(used)
     results = {
         "used": len(used),
-        "sources": len({one.group for one in used}),
-        "left_out": dict(Counter(one.reason for one in every if one.reason)),
+        "sources": len({each.group for each in used}),
+        "left_out": dict(Counter(each.reason for each in every if each.reason)),
         "seen": _figures(seen, spreads),
         "unseen": {**_figures(unseen, spreads), **_ranking(unseen)},
-        "halves": [_half(*pair, whole) for pair in _ways(*halves(used))],
-        "by_gpu": _by(seen, unseen, lambda one: one.gpu),
-        "by_size": _by(seen, unseen, lambda one: one.size),
-        "by_engine": _by(seen, unseen, lambda one: one.generation),
-        "by_load": _by(seen, unseen, lambda one: one.load),
+        "halves": [_half(one, other, whole), _half(other, one, whole)],
+        "by_gpu": _by(seen, unseen, lambda each: each.kind.gpu),
+        "by_size": _by(seen, unseen, lambda each: each.kind.size),
+        "by_engine": _by(seen, unseen, lambda each: each.kind.generation),
+        "by_load": _by(seen, unseen, lambda each: each.load),
     }
     RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     _write_constants(whole, used, spreads)
     calibration.cache_clear()
     load.cache_clear()
     page.TARGET.write_text(page.page(), encoding="utf-8")
-    print(json.dumps({k: results[k] for k in ("seen", "unseen", "halves")}, indent=1))
-
-
-def _ways(one: list[Point], other: list[Point]) -> Any:
-    return (one, other), (other, one)
+    shown = {name: results[name] for name in ("seen", "unseen", "halves")}
+    sys.stdout.write(json.dumps(shown, indent=1) + "\n")
 
 
 def _half(train: list[Point], test: list[Point], whole: Fit) -> dict[str, Any]:
@@ -96,7 +97,9 @@ def _ranking(judged: list[Judged]) -> dict[str, Any]:
     }
 
 
-def _by(seen: list[Judged], unseen: list[Judged], of: Any) -> dict[str, Any]:
+def _by(
+    seen: list[Judged], unseen: list[Judged], of: Callable[[Point], str]
+) -> dict[str, Any]:
     inside, outside = by(seen, of), by(unseen, of)
     return {
         name: {
@@ -114,8 +117,7 @@ def _write_constants(
 ) -> None:
     old = json.loads(CONSTANTS.read_text(encoding="utf-8"))
     measured = [
-        [row.gpu, row.weight_format, row.generation, row.size, row.points, row.sources]
-        for row in table_of(used).measured
+        [*astuple(row.kind), row.points, row.sources] for row in table_of(used).measured
     ]
     rows = ",\n".join(f"  {json.dumps(row)}" for row in measured)
     constants = ",\n".join(

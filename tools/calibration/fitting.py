@@ -11,7 +11,7 @@ import dataclasses
 import functools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ from cdk_sagemaker_llm.simulation.service.performance import (
     of_burst,
     of_users,
 )
-from cdk_sagemaker_llm.simulation.service.step import Copy, factors, step_of
+from cdk_sagemaker_llm.simulation.service.step import Copy, Step, factors, step_of
 from tools.calibration.points import FIRST, THROUGHPUT, TOKEN, Point
 
 Array = npt.NDArray[np.float64]
@@ -119,7 +119,7 @@ _WEIGHTS = {TOKEN: 1.0, FIRST: 0.5, THROUGHPUT: 1.0}
 _BURST_WEIGHT = 0.3
 _ENOUGH = 12
 _PAGE_OFFSET, _PUBLISHER_OFFSET, _SOFT = 0.15, 0.05, 0.2
-_STEP, _MOST_MOVE = 1e-4, 0.7
+_STEP, _MOST_MOVE, _TRIES = 1e-4, 0.7, 8
 
 
 class Sample:
@@ -165,7 +165,8 @@ class Sample:
                 term: functools.reduce(np.multiply, [constants[..., i] for i in parts])
                 for term, parts in gathered.items()
             }
-            more = constants[..., self._endpoint, None] * columns.endpoint
+            endpoint = constants[..., self._endpoint, None]
+            more = cast("float", endpoint * columns.endpoint)
             loaded = _loaded(load, step_of(copy, resolved), columns, more)
             for kind, values in zip(KINDS, loaded, strict=True):
                 found[kind][..., where] = values
@@ -174,8 +175,9 @@ class Sample:
 
 class _Columns:
     def __init__(self, points: Sequence[Point]) -> None:
-        def column(of: Callable[[Point], float]) -> Any:
-            return np.array([float(of(one)) for one in points])
+        def column(of: Callable[[Point], float]) -> float:
+            # What computes has numbers, and takes arrays of them.
+            return cast("float", np.array([float(of(one)) for one in points]))
 
         self.prompt = column(lambda one: one.prompt)
         self.computed = column(lambda one: one.computed)
@@ -187,7 +189,9 @@ class _Columns:
         self.between = column(lambda one: bool(one.settings.get("between_steps")))
 
 
-def _loaded(load: str, step: Any, columns: Any, more: Any) -> tuple[Any, Any, Any]:
+def _loaded(
+    load: str, step: Step, columns: _Columns, more: float
+) -> tuple[float, float, float]:
     tokens = columns.prompt + columns.answer / 2
     prompt = step.prompt_seconds(columns.computed)
     alone = step.lone_prompt_seconds(columns.computed)
@@ -198,26 +202,18 @@ def _loaded(load: str, step: Any, columns: Any, more: Any) -> tuple[Any, Any, An
         overhead=step.request + more + np.maximum(alone - prompt, 0),
         most=columns.most,
     )
-    return loaded(load, served, columns.value, columns.longest, columns.between)
-
-
-def loaded(
-    load: str, served: Served, value: Any, longest: Any, between: Any
-) -> tuple[Any, Any, Any]:
-    """
-    Return the time between tokens, to the first one, and the tokens a second.
-    """
+    value = columns.value
     way = {"users": of_users, "rate": at_rate}.get(load, of_burst)
     found: Loaded = way(served, value)
     token, requests = found.token, found.requests
     if load == "burst":
         # Who asked for the longest answers writes on when all others are done.
         few = np.maximum(np.minimum(value, served.most) / 10, 1)
-        rest = (longest - served.answer) * served.pace(few)
+        rest = (columns.longest - served.answer) * served.pace(few)
         requests = value / (value / requests + rest)
     if load == "rate":
         busy = np.minimum(value * served.prompt, 0.97)
-        token = token * (1 - between * busy)
+        token = token * (1 - columns.between * busy)
     return token, found.first, requests * served.answer
 
 
@@ -226,9 +222,9 @@ def named(point: Point) -> Mapping[str, Sequence[str]]:
     Return the names of the constants that a measurement hangs on.
     """
     return factors(
-        point.gpu,
-        point.weight_format,
-        point.generation,
+        point.kind.gpu,
+        point.kind.weight_format,
+        point.kind.generation,
         by_pcie=point.link.kind == "pcie",
         in_process=bool(point.settings.get("in_process")),
     )
@@ -238,7 +234,7 @@ def names_of(points: Sequence[Point]) -> list[str]:
     """
     Return all constants: those with priors, and two for each GPU.
     """
-    gpus = sorted({one.gpu for one in points})
+    gpus = sorted({one.kind.gpu for one in points})
     return [*_PRIORS, *(f"{term}:{gpu}" for term in _GPU_PRIORS for gpu in gpus)]
 
 
@@ -321,7 +317,7 @@ class Fit:
             slopes[:, : len(values)] = ((moved - base) / _STEP).T
             slopes[:, len(values) :] = -self._signs[:, None] * self._has
             is_better, gain = False, 0.0
-            for _ in range(8):
+            for _ in range(_TRIES):
                 rest = base - self._signs * (self._has @ offsets)
                 scaled = self._weights / _SOFT**2 / np.sqrt(1 + (rest / _SOFT) ** 2)
                 holds = np.concatenate([1 / self._doubt**2, 1 / self._loose**2])

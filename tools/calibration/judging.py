@@ -9,7 +9,7 @@ import math
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from cdk_sagemaker_llm.catalog.instances import (
     find_instance_type,
 )
 from cdk_sagemaker_llm.catalog.prices import known_prices
-from cdk_sagemaker_llm.catalog.step_constants import Calibration, Measured
+from cdk_sagemaker_llm.catalog.step_constants import Calibration, Kind, Measured
 from tools.calibration.fitting import Fit, Sample, names_of
 from tools.calibration.points import FIRST, THROUGHPUT, TOKEN, Point
 
@@ -86,7 +86,7 @@ def judge(found: Fit, points: Sequence[Point], seen: Sequence[Point]) -> list[Ju
     predicted = Sample(points, found.names).predict(np.exp(found.values))
     judged = []
     for number, one in enumerate(points):
-        novelty = known.novelty(one.gpu, one.weight_format, one.generation, one.size)
+        novelty = known.novelty(one.kind)
         for kind, measured in one.measured.items():
             value = float(predicted[kind][number])
             error = math.log(measured / value)
@@ -119,7 +119,7 @@ def halves(points: Sequence[Point]) -> tuple[list[Point], list[Point]]:
     Divide the sources in two, by chance, but the same each time.
     """
     groups = sorted({one.group for one in points})
-    random.Random(SEED).shuffle(groups)
+    random.Random(SEED).shuffle(groups)  # noqa: S311 - no secret
     first = set(groups[::2])
     return (
         [one for one in points if one.group in first],
@@ -204,9 +204,9 @@ def table_of(points: Sequence[Point]) -> Calibration:
     """
     Return of what there are measurements, without constants.
     """
-    rows: dict[tuple[str, str, str, str], list[Point]] = defaultdict(list)
+    rows: dict[Kind, list[Point]] = defaultdict(list)
     for one in points:
-        rows[one.gpu, one.weight_format, one.generation, one.size].append(one)
+        rows[one.kind].append(one)
     return Calibration(
         date="",
         points=len(points),
@@ -214,14 +214,11 @@ def table_of(points: Sequence[Point]) -> Calibration:
         spreads=(),
         measured=tuple(
             Measured(
-                gpu=key[0],
-                weight_format=key[1],
-                generation=key[2],
-                size=key[3],
+                kind=kind,
                 points=len(own),
                 sources=tuple(sorted({one.group for one in own})),
             )
-            for key, own in sorted(rows.items())
+            for kind, own in sorted(rows.items(), key=lambda row: astuple(row[0]))
         ),
     )
 
@@ -252,7 +249,7 @@ def ranked(
             None if point.load == "burst" else _about(point.value),
         )
         pair = one.predicted / cost, point.measured[THROUGHPUT] / cost
-        place = (point.gpu, point.degree)
+        place = (point.kind.gpu, point.degree)
         # The same in two formats or releases: the better one.
         workloads[key][place] = max(workloads[key].get(place, pair), pair, key=_second)
     hits = count = 0
@@ -285,7 +282,7 @@ def price_of(point: Point) -> float | None:
     shares = [
         prices[one.name].usd_per_hour / one.accelerators
         for one in types
-        if one.accelerator_model == point.gpu
+        if one.accelerator_model == point.kind.gpu
         if one.accelerators >= point.degree
         if one.name in prices
     ]

@@ -84,8 +84,8 @@ What is aimed at is {aims}.
 """
 _AFTER = """
 An error of unseen figures above what is aimed at says that publishers differ by more \
-than the settings they name: in clocks and power limits, kernels chosen by hand, clients \
-and hosts.
+than the settings they name: in clocks and power limits, kernels chosen by hand, \
+clients and hosts.
 The interval that each estimate has is made of these errors, so that it is as wide as \
 they are: measured times lie between {low:.2g} and {high:.2g} times the estimated ones \
 in 9 of 10 cases where the GPU, the weight format and the engine's generation were \
@@ -95,8 +95,8 @@ An estimate says which of the two it is, and of what nothing was measured at all
 
 ## Which configuration is best
 
-Of workloads (model, lengths, load) that were measured on three configurations or more, \
-each predicted by a fit to other publishers:
+Of workloads (model, lengths, load) that were measured on three configurations or \
+more, each predicted by a fit to other publishers:
 
 """
 _END = """
@@ -174,7 +174,8 @@ def _part(
 ) -> Iterator[str]:
     yield f"\n## {title}\n\n"
     kinds = " | ".join(_WORDS.values())
-    yield f"| {column} | measurements | publishers | seen: {kinds} | unseen: {kinds} |\n"
+    yield f"| {column} | measurements | publishers "
+    yield f"| seen: {kinds} | unseen: {kinds} |\n"
     yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
     for name, row in rows.items():
         cells = [
@@ -197,7 +198,7 @@ def _unmeasured() -> list[str]:
     names = {
         find_instance_type(name).accelerator_model for name in accelerated_type_names()
     }
-    return sorted(names - {row.gpu for row in calibration().measured})
+    return sorted(names - {row.kind.gpu for row in calibration().measured})
 
 
 if __name__ == "__main__":

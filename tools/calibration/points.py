@@ -17,14 +17,14 @@ from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.instances import (
     InstanceType,
     accelerated_type_names,
-    find_accelerator,
     find_instance_type,
 )
-from cdk_sagemaker_llm.catalog.step_constants import Link, link_of
+from cdk_sagemaker_llm.catalog.step_constants import Kind, Link, link_of
 from cdk_sagemaker_llm.fit import Assumptions, plan
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.simulation.service.estimate import (
     copy_of,
+    figures_of,
     generation_of,
     room_of,
     scheduled,
@@ -40,6 +40,21 @@ _FEW_USERS = 16
 _SERVED = 0.9
 # From this rate on all requests are there at once.
 _AT_ONCE = 50
+# Of shorter answers the time between tokens is little more than that of the first.
+_FEW_TOKENS = 8
+# From so many users on a notebook's figures stand still, whatever the engine has.
+_NOTEBOOK, _NOTEBOOK_USERS = "sagemaker-g7e-notebook", 128
+# Why figures are left out, by what is doubtful of them.
+_DOUBTS = {
+    "very same figures": "two pages have the same figures of two GPUs",
+    "AMD types": "the page names several GPUs",
+    "weights fill nearly": "the room for the cache is what weights happen to leave",
+    "length tab assumed": "the lengths are assumed",
+    "preemption likely": "requests failed",
+    "returned nothing": "requests failed",
+}
+# A model's name in the catalogue, or its sizes.
+Model = str | Mapping[str, Any]
 _BITS: Mapping[str, int] = {"16": 16, "fp8": 8, "int8": 8, "w8a8": 8}
 _A100_BY_PCIE = 1935e9
 _PCIE_4 = Link("pcie", 20.0)
@@ -66,11 +81,8 @@ class Point:
     group: str
     unit: str
     model: str
-    gpu: str
+    kind: Kind
     degree: int
-    weight_format: str
-    generation: str
-    size: str
     prompt: float
     computed: float
     answer: float
@@ -102,7 +114,7 @@ class Point:
         if self.load == "rate" and self.requests:
             # A run so short never has more of its requests at once.
             most = min(most, 0.65 * self.requests)
-        return max(1.0, most)
+        return max(1.0, math.floor(most))
 
 
 @functools.cache
@@ -124,9 +136,8 @@ def points() -> tuple[Point, ...]:
 def _point(row: Mapping[str, Any], content: Mapping[str, Any]) -> Point:
     name = list(content["models"])[row["model"]]
     settings = row["settings"] or {}
-    made = _plan(row, name, content["models"][name], settings)
-    device = find_accelerator(row["gpu"])
-    assert device is not None
+    made = _plan(row, content["models"][name], settings)
+    device = figures_of(made)
     link = _PCIE_4 if settings.get("pcie") else link_of(row["gpu"])
     copy = copy_of(made, device, row["format"], link)
     changes: dict[str, float] = {"eager": float(bool(settings.get("eager")))}
@@ -153,11 +164,10 @@ def _point(row: Mapping[str, Any], content: Mapping[str, Any]) -> Point:
         group=content["groups"][row["group"]],
         unit=content["units"][row["unit"]],
         model=name,
-        gpu=row["gpu"],
+        kind=Kind(
+            row["gpu"], row["format"], _generation(row), size_class(made.architecture)
+        ),
         degree=row["degree"],
-        weight_format=row["format"],
-        generation=_generation(row),
-        size=size_class(made.architecture),
         prompt=prompt,
         computed=computed,
         answer=answer,
@@ -184,9 +194,7 @@ def _generation(row: Mapping[str, Any]) -> str:
     )
 
 
-def _plan(
-    row: Mapping[str, Any], name: str, model: Any, settings: Mapping[str, Any]
-) -> Plan:
+def _plan(row: Mapping[str, Any], model: Model, settings: Mapping[str, Any]) -> Plan:
     architecture = _architecture(model)
     engine = {"nim": "tensorrt-llm"}.get(row["engine"], row["engine"])
     context = min(math.ceil(row["prompt"] + row["answer"]), architecture.context_length)
@@ -211,7 +219,7 @@ def _plan(
         return plan(architecture, hardware, **arguments)
 
 
-def _architecture(model: Any) -> ModelArchitecture:
+def _architecture(model: Model) -> ModelArchitecture:
     if isinstance(model, str):
         return ModelArchitecture.of(model)
     table = model["vocabulary"] * model["hidden"]
@@ -248,7 +256,7 @@ def _measured(row: Mapping[str, Any], load: str) -> Mapping[str, float]:
     found: dict[str, float] = {}
     served = row["requests_per_s"]
     is_over = row["load"] == "rate" and served and served < _SERVED * row["value"]
-    if row["tpot_ms"] and row["answer"] > 8:
+    if row["tpot_ms"] and row["answer"] > _FEW_TOKENS:
         found[TOKEN] = row["tpot_ms"] / 1e3
     is_alone = load == "batch" and row["value"] <= 1
     is_light = load == "users" and row["value"] <= _FEW_USERS
@@ -260,23 +268,12 @@ def _measured(row: Mapping[str, Any], load: str) -> Mapping[str, float]:
 
 
 def _reason(row: Mapping[str, Any], content: Mapping[str, Any], made: Plan) -> str:
-    settings = row["settings"] or {}
     doubt = "" if row["doubt"] is None else content["doubts"][row["doubt"]]
-    if settings.get("slow_host"):
-        return "the host bounds it, in the process of an old engine"
-    if "very same figures" in doubt:
-        return "two pages have the same figures of two GPUs"
-    if "AMD types" in doubt:
-        return "the page names several GPUs"
-    if "weights fill nearly" in doubt:
-        return "the room for the cache is what the weights happen to leave"
-    if "length tab assumed" in doubt:
-        return "the lengths are assumed"
-    if "preemption likely" in doubt or "returned nothing" in doubt:
-        return "requests failed"
-    is_notebook = content["groups"][row["group"]] == "sagemaker-g7e-notebook"
-    if is_notebook and row["value"] >= 128:
-        return "the way to the endpoint bounds it"
+    reasons = [why for words, why in _DOUBTS.items() if words in doubt]
+    if (row["settings"] or {}).get("slow_host"):
+        reasons.append("the host bounds it, in the process of an old engine")
+    if content["groups"][row["group"]] == _NOTEBOOK and row["value"] >= _NOTEBOOK_USERS:
+        reasons.append("the way to the endpoint bounds it")
     if not made.expected.fits and not made.best.fits:
-        return "by the plan it does not fit"
-    return ""
+        reasons.append("by the plan it does not fit")
+    return next(iter(reasons), "")

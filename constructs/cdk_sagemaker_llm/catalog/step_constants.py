@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from cdk_sagemaker_llm.catalog._data import load
@@ -32,10 +32,10 @@ class Link:
     gb_per_second: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Measured:
+@dataclass(frozen=True, slots=True)
+class Kind:
     """
-    Of what there are measurements.
+    What measurements, and estimates, are told apart by.
 
     Args:
         gpu: The accelerator.
@@ -45,16 +45,26 @@ class Measured:
         generation: The engine's.
 
         size: The model's class by its size.
-
-        points: How many there are.
-
-        sources: Of how many publishers.
     """
 
     gpu: str
     weight_format: str
     generation: str
     size: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measured:
+    """
+    Of what there are measurements.
+
+    Args:
+        points: How many there are.
+
+        sources: Of which publishers.
+    """
+
+    kind: Kind
     points: int
     sources: tuple[str, ...]
 
@@ -71,8 +81,7 @@ class Calibration:
 
         constants: What was found, by name.
 
-        spreads: The 90 % interval of measured times over estimated ones, by how many of
-            GPU, format, generation and size were not among the measurements.
+        spreads: The 90 % interval of measured times over estimated ones, by novelty.
 
         measured: Of what there are measurements.
     """
@@ -83,60 +92,49 @@ class Calibration:
     spreads: Sequence[tuple[float, float]]
     measured: Sequence[Measured]
 
-    def support(self, gpu: str, weight_format: str, generation: str) -> tuple[int, int]:
+    def support(self, kind: Kind) -> tuple[int, int]:
         """
-        Return how many measurements of how many publishers there are of these three
-        together.
+        Return how many measurements of how many publishers there are of the GPU, the
+        weight format and the engine's generation together.
         """
         rows = [
-            row
-            for row in self.measured
-            if (row.gpu, row.weight_format, row.generation)
-            == (gpu, weight_format, generation)
+            row for row in self.measured if replace(row.kind, size=kind.size) == kind
         ]
         sources = {source for row in rows for source in row.sources}
         return sum(row.points for row in rows), len(sources)
 
-    def unmeasured(
-        self, gpu: str, weight_format: str, generation: str, size: str
-    ) -> list[str]:
+    def unmeasured(self, kind: Kind) -> list[str]:
         """
-        Return which of them no measurement has.
+        Return which values of a kind no measurement has.
         """
-        known = [
-            {getattr(row, name) for row in self.measured}
-            for name in ("gpu", "weight_format", "generation", "size")
-        ]
-        values = (gpu, weight_format, generation, size)
-        words = (gpu, f"{weight_format} weights", generation, f"the size {size}")
+        words = {
+            "gpu": kind.gpu,
+            "weight_format": f"{kind.weight_format} weights",
+            "generation": kind.generation,
+            "size": f"models of the size {kind.size}",
+        }
         return [
             word
-            for value, word, have in zip(values, words, known, strict=True)
-            if value not in have
-        ]
-
-    def spread(
-        self, gpu: str, weight_format: str, generation: str, size: str
-    ) -> tuple[float, float]:
-        """
-        Return the interval, as factors of the estimated times: the widest where more is
-        missing than the calibration could try.
-        """
-        return self.spreads[
-            min(
-                self.novelty(gpu, weight_format, generation, size),
-                len(self.spreads) - 1,
+            for name, word in words.items()
+            if all(
+                getattr(row.kind, name) != getattr(kind, name) for row in self.measured
             )
         ]
 
-    def novelty(self, gpu: str, weight_format: str, generation: str, size: str) -> int:
+    def spread(self, kind: Kind) -> tuple[float, float]:
+        """
+        Return the interval, as factors of the estimated times: the widest where more is
+        new than the calibration could try.
+        """
+        return self.spreads[min(self.novelty(kind), len(self.spreads) - 1)]
+
+    def novelty(self, kind: Kind) -> int:
         """
         Return 0 where GPU, format and generation were measured together, 1 where they
         were not, and one more for each value that no measurement has.
         """
-        count, _ = self.support(gpu, weight_format, generation)
-        missing = self.unmeasured(gpu, weight_format, generation, size)
-        return (0 if count else 1) + len(missing)
+        count, _ = self.support(kind)
+        return (0 if count else 1) + len(self.unmeasured(kind))
 
 
 @functools.cache
@@ -151,17 +149,8 @@ def calibration() -> Calibration:
         constants=content["constants"],
         spreads=tuple((low, high) for low, high in content["spreads"]),
         measured=tuple(
-            Measured(
-                gpu=gpu,
-                weight_format=weight_format,
-                generation=generation,
-                size=size,
-                points=points,
-                sources=tuple(sources),
-            )
-            for gpu, weight_format, generation, size, points, sources in content[
-                "measured"
-            ]
+            Measured(kind=Kind(*kind), points=points, sources=tuple(sources))
+            for *kind, points, sources in content["measured"]
         ),
     )
 

@@ -35,12 +35,12 @@ if TYPE_CHECKING:
         TargetTracking,
     )
     from cdk_sagemaker_llm.simulation.scenario import Scenario, Workload
+    from cdk_sagemaker_llm.simulation.service.estimate import estimate_service_times
     from cdk_sagemaker_llm.simulation.service.measurement import (
         Measurement,
         read_service_times,
         write_service_times,
     )
-    from cdk_sagemaker_llm.simulation.service.estimate import estimate_service_times
     from cdk_sagemaker_llm.simulation.service.performance import (
         Figure,
         Performance,

@@ -139,7 +139,7 @@ def test_arrays_predict_what_an_estimate_does(
             times,
             prompt_tokens=one.prompt,
             answer_tokens=one.answer,
-            **{load: value},  # type: ignore[arg-type]  # of one of the three names
+            **{load: value},
         )
         served = found.output_tokens_per_second.value
         assert served == pytest.approx(predicted[THROUGHPUT][number], rel=0.15), (
@@ -242,7 +242,9 @@ def test_the_best_is_looked_for_among_three_or_more() -> None:
 
     def of(gpu: str, predicted: float, measured: float, group: str) -> Judged:
         row = judged(0.0, group, value=measured)
-        point = dataclasses.replace(row.point, gpu=gpu)
+        point = dataclasses.replace(
+            row.point, kind=dataclasses.replace(row.point.kind, gpu=gpu)
+        )
         return dataclasses.replace(row, point=point, predicted=predicted)
 
     hit = [of("a", 3, 2, "hit"), of("b", 2, 3, "hit"), of("c", 1, 1, "hit")]
@@ -250,4 +252,4 @@ def test_the_best_is_looked_for_among_three_or_more() -> None:
     two = [of("a", 3, 1, "two"), of("b", 2, 3, "two")]
 
     assert ranked([*hit, *miss, *two], lambda _: 1.0) == (1, 2)
-    assert ranked(hit, lambda one: None if one.gpu == "a" else 1.0) == (0, 0)
+    assert ranked(hit, lambda one: None if one.kind.gpu == "a" else 1.0) == (0, 0)

@@ -19,8 +19,8 @@ from cdk_sagemaker_llm.simulation.outcome import Outcome
 from cdk_sagemaker_llm.simulation.publishing import ENDPOINTS, OF_VARIANTS
 from cdk_sagemaker_llm.simulation.running import run
 from cdk_sagemaker_llm.simulation.scenario import Method, Scenario, Workload
-from cdk_sagemaker_llm.simulation.service.measurement import Measurement
 from cdk_sagemaker_llm.simulation.service.estimate import estimate_service_times
+from cdk_sagemaker_llm.simulation.service.measurement import Measurement
 from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
 from cdk_sagemaker_llm.simulation.traffic.base import Traffic, Users
 from cdk_sagemaker_llm.simulation.traffic.lengths import Lengths

@@ -14,6 +14,7 @@ from cdk_sagemaker_llm.arguments import kind_of, raise_faults
 from cdk_sagemaker_llm.catalog.instances import Accelerator, find_accelerator
 from cdk_sagemaker_llm.catalog.step_constants import (
     Calibration,
+    Kind,
     Link,
     calibration,
     link_of,
@@ -32,8 +33,7 @@ from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
 from cdk_sagemaker_llm.text import counted
 
 _GIGA, _TERA = 1e9, 1e12
-_PLAIN_BITS, _MANY_BITS, _FEW_BITS = 16, 12, 6
-_BYTE = 8
+_PLAIN, _MANY_BITS, _FEW_BITS = "16", 12, 6
 # An engine gives a sequence its cache as it grows: by then half of the answer is there,
 # and some more, since the longest ones stay.
 _GROWN = 0.55
@@ -94,7 +94,7 @@ def estimate_service_times(
             f"short by {plan.limit}; plan it for a larger type"
         )
     known = calibration()
-    device, weight_format = _figures(plan), _weight_format(plan)
+    device, weight_format = figures_of(plan), _weight_format(plan)
     generation = generation_of(plan.engine, plan.engine_version)
     link = link_of(device.model)
     names = factors(
@@ -106,7 +106,7 @@ def estimate_service_times(
     # With long prompts and short answers, more are not let in by the chunks of a step.
     let_in = max(1, math.floor(answer * chunk / prompt))
     endpoint = known.constants["request:endpoint"] if through_endpoint else 0.0
-    size = size_class(plan.architecture)
+    kind = Kind(device.model, weight_format, generation, size_class(plan.architecture))
     return times_of(
         step,
         prompt,
@@ -114,8 +114,8 @@ def estimate_service_times(
         most=min(places, let_in),
         room=max(1, int(room_of(plan, prompt, answer))),
         more_seconds=endpoint,
-        source=_words(known, plan, device.model, weight_format, generation, size),
-        spread=known.spread(device.model, weight_format, generation, size),
+        source=_words(plan, known, kind),
+        spread=known.spread(kind),
     )
 
 
@@ -155,7 +155,10 @@ def _length(name: str, tokens: float | None, plan: Plan, share: float) -> float:
     return max(float(found), 1.0)
 
 
-def _figures(plan: Plan) -> Accelerator:
+def figures_of(plan: Plan) -> Accelerator:
+    """
+    Return the data sheet's figures of a plan's accelerator.
+    """
     name = plan.instance_type.accelerator_model
     device = find_accelerator(name)
     if device is None or device.tflops_16bit is None:
@@ -262,7 +265,7 @@ def _weight_format(plan: Plan) -> str:
     """
     setting = plan.setting
     if setting.weight_width >= _MANY_BITS:
-        return "16"
+        return _PLAIN
     if setting.gguf_type is not None:
         return "int4" if setting.weight_width < _FEW_BITS else "int8"
     published = setting.architecture.weight_format
@@ -319,24 +322,17 @@ def size_class(model: ModelArchitecture) -> str:
     return next((name for name, most in _SIZES if billions <= most), "xl")
 
 
-def _words(
-    known: Calibration,
-    plan: Plan,
-    gpu: str,
-    weight_format: str,
-    generation: str,
-    size: str,
-) -> str:
+def _words(plan: Plan, known: Calibration, kind: Kind) -> str:
     engine = engine_title(plan.engine)
-    bits = "16-bit" if weight_format == str(_PLAIN_BITS) else weight_format
-    what = f"{plan.tensor_parallel_degree} x {gpu}, {bits} weights, {engine}"
-    count, sources = known.support(gpu, weight_format, generation)
+    bits = "16-bit" if kind.weight_format == _PLAIN else kind.weight_format
+    what = f"{plan.tensor_parallel_degree} x {kind.gpu}, {bits} weights, {engine}"
+    count, sources = known.support(kind)
     rests = (
         f"{counted(count, 'measurement')} of such from {counted(sources, 'source')}"
         if count
         else "nothing was measured of such together"
     )
-    missing = known.unmeasured(gpu, weight_format, generation, size)
+    missing = known.unmeasured(kind)
     lacks = f"; nothing at all was measured of {', '.join(missing)}" if missing else ""
     return (
         f"a model of a step for {what}, calibrated on {known.points} published "

@@ -10,8 +10,13 @@ import pytest
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.instances import InstanceType
-from cdk_sagemaker_llm.catalog.step_constants import Calibration, Measured
-from cdk_sagemaker_llm.demand import Assumptions as Assumed
+from cdk_sagemaker_llm.catalog.step_constants import (
+    Calibration,
+    Kind,
+    Measured,
+    link_of,
+)
+from cdk_sagemaker_llm.demand import EngineName
 from cdk_sagemaker_llm.fit import Assumptions, plan
 from cdk_sagemaker_llm.simulation import estimate_service_times
 from cdk_sagemaker_llm.simulation.service import estimate
@@ -59,18 +64,12 @@ KNOWN = Calibration(
     spreads=((0.8, 1.25), (0.6, 1.7), (0.4, 2.5)),
     measured=(
         Measured(
-            gpu="A10G",
-            weight_format="16",
-            generation="vllm-async",
-            size="small",
+            kind=Kind("A10G", "16", "vllm-async", "small"),
             points=12,
             sources=("one", "two"),
         ),
         Measured(
-            gpu="L4",
-            weight_format="int4",
-            generation="sglang",
-            size="medium",
+            kind=Kind("L4", "int4", "sglang", "medium"),
             points=1,
             sources=("two",),
         ),
@@ -168,8 +167,8 @@ def test_a_gguf_file_is_read_as_it_is_stored(
         context_length=2000,
         gguf_type=gguf_type,
     )
-    device = estimate._figures(made)  # noqa: SLF001 - a copy is made of it
-    copy = estimate.copy_of(made, device, "16", estimate.link_of("A10G"))
+    device = estimate.figures_of(made)
+    copy = estimate.copy_of(made, device, "16", link_of("A10G"))
 
     # The file itself adds some ten kilobytes.
     assert copy.weight_bytes == pytest.approx(weights, rel=1e-3)
@@ -185,9 +184,9 @@ def test_an_embedding_is_not_read_where_the_head_is_apart() -> None:
         made = plan(name, "ml.g5.xlarge")
         copy = estimate.copy_of(
             made,
-            estimate._figures(made),
+            estimate.figures_of(made),
             "16",
-            estimate.link_of("A10G"),  # noqa: SLF001
+            link_of("A10G"),
         )
         read[name] = made.architecture.parameter_count - copy.weight_bytes / 2
 
@@ -232,11 +231,8 @@ def test_it_says_what_it_rests_on() -> None:
     What was measured of such together, of how many publishers; else what was not.
     """
     close, far = (
-        estimate_service_times(plan(SMALL, kind, **more), **LENGTHS)
-        for kind, more in (
-            ("ml.g5.xlarge", {}),
-            ("ml.g6e.xlarge", {"weight_bits": 8}),
-        )
+        estimate_service_times(plan(SMALL, kind, weight_bits=bits), **LENGTHS)
+        for kind, bits in (("ml.g5.xlarge", None), ("ml.g6e.xlarge", 8))
     )
     near = estimate_service_times(plan(SMALL, "ml.g6.xlarge"), **LENGTHS)
 
@@ -332,7 +328,7 @@ def test_models_belong_to_classes(billions: float, name: str) -> None:
     ],
 )
 def test_steps_are_as_large_as_the_engine_has_them(
-    kind: str, engine: Any, assumed: dict[str, int], expected: tuple[int, int]
+    kind: str, engine: EngineName, assumed: dict[str, int], expected: tuple[int, int]
 ) -> None:
     """
     vLLM's larger defaults are for large GPUs, but not for A100.
@@ -342,7 +338,7 @@ def test_steps_are_as_large_as_the_engine_has_them(
         kind,
         engine=engine,
         tensor_parallel_degree=1,
-        assumptions=Assumed(**assumed),
+        assumptions=Assumptions(**assumed),
     )
 
     assert scheduled(made) == expected
@@ -381,4 +377,4 @@ def test_fails_if_a_length_is_none(name: str, tokens: float) -> None:
     """
     made = plan(SMALL, "ml.g5.xlarge")
     with pytest.raises(ValueError, match=f"{name} must be above 0 and finite, got"):
-        estimate_service_times(made, **{name: tokens})
+        estimate_service_times(made, **{**LENGTHS, name: tokens})
