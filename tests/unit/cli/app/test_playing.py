@@ -75,7 +75,8 @@ def test_a_model_of_the_catalogue_is_estimated_from_its_plan() -> None:
     assert whole.times.is_estimate
     assert whole.times.source.startswith("a model of a step for 4 x A10G")
     assert share.times.source.startswith("a model of a step for 1 x A10G")
-    assert share.times.pace(1) > 3 * whole.times.pace(1)
+    # A quarter of what is read, and the exchange beside it.
+    assert 2.5 < share.times.pace(1) / whole.times.pace(1) < 4
     # 14.48 GB at 0.125 GB/s, and a minute of the engine.
     assert whole.start_seconds == pytest.approx(175.9, abs=0.1)
     assert whole.start_words == (
