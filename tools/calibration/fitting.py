@@ -118,6 +118,9 @@ _GPU_PRIORS = {"memory": (1.0, 0.12), "arithmetic": (1.0, 0.2)}
 _WEIGHTS = {TOKEN: 1.0, FIRST: 0.5, THROUGHPUT: 1.0}
 _BURST_WEIGHT = 0.3
 _ENOUGH = 12
+# From longest answers of so many times the mean on, lengths are those of chats: of
+# lengths that fall off exponentially the mean of the inverse is about so much more.
+_VARIED, _SHORT = 2.0, 1.5
 _PAGE_OFFSET, _PUBLISHER_OFFSET, _SOFT = 0.15, 0.05, 0.2
 _STEP, _MOST_MOVE, _TRIES = 1e-4, 0.7, 8
 
@@ -211,6 +214,11 @@ def _loaded(
         few = np.maximum(np.minimum(value, served.most) / 10, 1)
         rest = (columns.longest - served.answer) * served.pace(few)
         requests = value / (value / requests + rest)
+        # Short answers among long ones are written while prompts are worked off, and
+        # count as much as those in the average over requests.
+        pace = served.pace(np.minimum(value, served.most))
+        is_varied = columns.longest > _VARIED * served.answer
+        token = token + is_varied * _SHORT * (token - pace)
     if load == "rate":
         busy = np.minimum(value * served.prompt, 0.97)
         token = token * (1 - columns.between * busy)

@@ -274,6 +274,6 @@ def _reason(row: Mapping[str, Any], content: Mapping[str, Any], made: Plan) -> s
         reasons.append("the host bounds it, in the process of an old engine")
     if content["groups"][row["group"]] == _NOTEBOOK and row["value"] >= _NOTEBOOK_USERS:
         reasons.append("the way to the endpoint bounds it")
-    if not made.expected.fits and not made.best.fits:
+    if not made.may_fit:
         reasons.append("by the plan it does not fit")
     return next(iter(reasons), "")

@@ -70,7 +70,8 @@ def estimate_service_times(
 
     Args:
         plan: How the model fits its instance type; of it come the weights, the degree,
-            the engine and its release, and the room for the KV cache, as is usual.
+            the engine and its release, and the room for the KV cache, as is usual; in
+            the best case where it fits in that alone.
 
         prompt_tokens: Tokens of a prompt, on average.
             If omitted, three eighths of the plan's context length.
@@ -88,7 +89,7 @@ def estimate_service_times(
     raise_faults(kind_of("Plan").faults("plan", plan))
     prompt = _length("prompt_tokens", prompt_tokens, plan, _PROMPT_SHARE)
     answer = _length("answer_tokens", answer_tokens, plan, _ANSWER_SHARE)
-    if not plan.fits:
+    if not plan.may_fit:
         raise ValueError(
             f"the model must fit {plan.instance_type} to serve requests there, and is "
             f"short by {plan.limit}; plan it for a larger type"
@@ -236,8 +237,11 @@ def room_of(plan: Plan, prompt: float, answer: float) -> float:
     Return for how many tokens of whole sequences the cache has room, which an engine
     fills as they grow.
     """
-    cache = max(plan.expected.kv_cache_tokens, plan.kv_cache_tokens, 1)
-    return cache * (prompt + answer) / (prompt + _GROWN * answer)
+    # What runs only where less is taken than usual has that room, if it runs.
+    found = plan.expected if plan.expected.fits else plan.best
+    return (
+        max(found.kv_cache_tokens, 1) * (prompt + answer) / (prompt + _GROWN * answer)
+    )
 
 
 def _shape(model: ModelArchitecture) -> tuple[float, float]:
