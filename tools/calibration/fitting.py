@@ -116,12 +116,12 @@ _GPU_PRIORS = {"memory": (1.0, 0.12), "arithmetic": (1.0, 0.2)}
 # Times to the first token hang on the client more than others; bursts' times between
 # tokens on the order in which an engine takes its prompts.
 _WEIGHTS = {TOKEN: 1.0, FIRST: 0.5, THROUGHPUT: 1.0}
-_BURST_WEIGHT = 0.3
+_BURST_WEIGHT = 0.6
 _ENOUGH = 12
 # From longest answers of so many times the mean on, lengths are those of chats: of
 # lengths that fall off exponentially the mean of the inverse is about so much more.
 _VARIED, _SHORT = 2.0, 1.5
-_PAGE_OFFSET, _PUBLISHER_OFFSET, _SOFT = 0.15, 0.05, 0.2
+_PAGE_OFFSET, _PUBLISHER_OFFSET, _SOFT = 0.15, 0.05, 0.3
 _STEP, _MOST_MOVE, _TRIES = 1e-4, 0.7, 8
 
 

@@ -89,8 +89,8 @@ def test_the_figures_reached_stand_in_the_results() -> None:
     unseen = RESULTS["unseen"]
 
     assert unseen["errors"][THROUGHPUT][0] < 0.2
-    assert unseen["errors"][TOKEN][0] < 0.4
-    assert unseen["errors"][FIRST][0] < 0.4
+    assert unseen["errors"][TOKEN][0] < 0.3
+    assert unseen["errors"][FIRST][0] < 0.33
     assert 0.85 <= unseen["coverage"] <= 0.97
     for key in ("ranked_by_copy", "ranked_by_accelerator", "ranked_by_dollar"):
         hits, count = unseen[key]
