@@ -151,8 +151,9 @@ def times_of(
 
 def _length(name: str, tokens: float | None, plan: Plan, share: float) -> float:
     found = plan.context_length * share if tokens is None else tokens
-    if not 0 < found < math.inf:
-        raise ValueError(f"{name} must be above 0 and finite, got {found}")
+    raise_faults(kind_of("float").faults(name, found))
+    if found <= 0:
+        raise ValueError(f"{name} must be above 0, got {found}")
     return max(float(found), 1.0)
 
 

@@ -101,7 +101,11 @@ def estimate_performance(
     Raises:
         ValueError: If there is not exactly one load, or a figure is not above 0.
     """
-    raise_faults(kind_of("ServiceTimes").faults("times", times))
+    if not isinstance(times, ServiceTimes):
+        raise ValueError(  # noqa: TRY004 - as any argument of another kind
+            "times must be ServiceTimes(...), got a value of type "
+            f"{type(times).__name__}"
+        )
     loads = {"users": users, "rate": rate, "burst": burst}
     given = {name: value for name, value in loads.items() if value is not None}
     if len(given) != 1:
@@ -111,8 +115,9 @@ def estimate_performance(
         )
     lengths = {"prompt_tokens": prompt_tokens, "answer_tokens": answer_tokens}
     for name, value in (lengths | given).items():
-        if not 0 < value < math.inf:
-            raise ValueError(f"{name} must be above 0 and finite, got {value}")
+        raise_faults(kind_of("float").faults(name, value))
+        if value <= 0:
+            raise ValueError(f"{name} must be above 0, got {value}")
     (name, load), *_ = given.items()
     way = {"users": of_users, "rate": at_rate, "burst": of_burst}[name]
 

@@ -197,16 +197,16 @@ def test_a_burst_is_served_as_by_a_copy(burst: int) -> None:
             {"users": 1, "rate": 1},
             "exactly one of users, rate and burst must be given, got users and rate",
         ),
-        ({"users": 0}, "users must be above 0 and finite, got 0"),
-        ({"rate": -1.0}, "rate must be above 0 and finite, got -1.0"),
-        ({"burst": math.inf}, "burst must be above 0 and finite, got inf"),
+        ({"users": 0}, "users must be above 0, got 0"),
+        ({"rate": -1.0}, "rate must be above 0, got -1.0"),
+        ({"burst": math.inf}, "burst must be a finite number, got inf (float)"),
         (
             {"users": 1, "prompt_tokens": 0},
-            "prompt_tokens must be above 0 and finite, got 0",
+            "prompt_tokens must be above 0, got 0",
         ),
         (
             {"users": 1, "answer_tokens": math.nan},
-            "answer_tokens must be above 0 and finite, got nan",
+            "answer_tokens must be a finite number, got nan (float)",
         ),
     ],
 )
