@@ -63,7 +63,8 @@ def main() -> None:
         "by_engine": _by(seen, unseen, lambda each: each.kind.generation),
         "by_load": _by(seen, unseen, lambda each: each.load),
     }
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    lines = ",\n".join(f' "{name}": {json.dumps(row)}' for name, row in results.items())
+    RESULTS.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
     _write_constants(whole, used, spreads)
     calibration.cache_clear()
     load.cache_clear()
