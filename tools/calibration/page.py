@@ -68,8 +68,8 @@ The constants are in `catalog/step_constants.json`, with their date.
 They are fitted to logarithms of the measured times, so that an outlier counts little; \
 each is held near what data sheets and engines' code make likely, and each publisher's \
 page has an offset of its own, so that one slow host does not bend what all share.
-Where a publisher does not say it, the cache of NVIDIA's quantized checkpoints is taken \
-to have 8 bits, and the longest answers in a data set of chats to be as long as 2.3 \
+Where a publisher does not say it, the cache of NVIDIA's quantized checkpoints is taken to \
+have 8 bits, and the longest answers in a data set of chats to be as long as 2.3 \
 average ones.
 The links' speeds over PCIe are assumptions, too.
 Left out are measurements that are not of the engine, and those of AWS Inferentia and \
@@ -94,9 +94,9 @@ clients and hosts.
 The interval that each estimate has is made of these errors, so that it is as wide as \
 they are: measured times lie between {low:.2g} and {high:.2g} times the estimated ones \
 in 9 of 10 cases where the GPU, the weight format and the engine's generation were \
-measured together, and between {new_low:.2g} and {new_high:.2g} times where they were \
-not.
-An estimate says which of the two it is, and of what nothing was measured at all.
+measured together, between {new_low:.2g} and {new_high:.2g} times where they were not, \
+and up to {most:.2g} times where one of them was not measured at all.
+An estimate says which of these it is.
 
 ## Which configuration is best
 
@@ -125,14 +125,16 @@ def page() -> str:
     """
     results = json.loads(RESULTS.read_text(encoding="utf-8"))
     known = calibration()
-    (low, high), *_, (new_low, new_high) = known.spreads
+    (low, high), (new_low, new_high), (_, most) = known.spreads
     aims = ", ".join(f"{bar:.0%} for the {_WORDS[kind]}" for kind, bar in _BARS.items())
     lines = [
         _HEAD.format(used=results["used"], sources=results["sources"]),
         *(f"- {why}: {count};\n" for why, count in results["left_out"].items()),
         _MIDDLE.format(aims=aims),
         *_table(results),
-        _AFTER.format(low=low, high=high, new_low=new_low, new_high=new_high),
+        _AFTER.format(
+            low=low, high=high, new_low=new_low, new_high=new_high, most=most
+        ),
         *_ranking(results["unseen"]),
         *_part("By GPU", "GPU", results["by_gpu"]),
         f"\nOf other accelerators nothing was measured: {', '.join(_unmeasured())}.\n",
