@@ -68,9 +68,9 @@ The constants are in `catalog/step_constants.json`, with their date.
 They are fitted to logarithms of the measured times, so that an outlier counts little; \
 each is held near what data sheets and engines' code make likely, and each publisher's \
 page has an offset of its own, so that one slow host does not bend what all share.
-Where a publisher does not say it, the cache of NVIDIA's quantized checkpoints is taken to \
-have 8 bits, and the longest answers in a data set of chats to be as long as 2.3 \
-average ones.
+Where a publisher does not say it, the cache of NVIDIA's quantized checkpoints is \
+taken to have 8 bits, and the longest answers in a data set of chats to be as long as \
+2.3 average ones.
 The links' speeds over PCIe are assumptions, too.
 Left out are measurements that are not of the engine, and those of AWS Inferentia and \
 Trainium:
