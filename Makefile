@@ -33,7 +33,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test promises test-all lint types check synth diff deploy destroy bench memory snapshots catalog catalog-check oracles clients peers published conversions browser-test docs-site docs-serve docs-test engines mutants release-check pictures docs lock clean
+.PHONY: help setup demo test promises test-all lint types check synth diff deploy destroy bench calibration memory snapshots catalog catalog-check oracles clients peers published conversions browser-test docs-site docs-serve docs-test engines mutants release-check pictures docs lock clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -161,6 +161,9 @@ bench: setup .venv-clients/aioboto3/.ready ## Measure checks, plans, the client,
 	@$(BIN)/python -m benchmarks.embedded
 	@$(BIN)/python -m benchmarks.examples
 	@$(BIN)/python -m benchmarks.synth
+
+calibration: setup ## Fit the model of service times to published measurements, and write how far off it is; five minutes.
+	@$(BIN)/python -m tools.calibration
 
 memory: setup ## Hold the memory plan against what vLLM reported when it started.
 	@$(BIN)/python -m benchmarks.memory

@@ -36,7 +36,11 @@ from cdk_sagemaker_llm.load import (
     run_load,
 )
 from cdk_sagemaker_llm.serving import check_environment, check_properties
-from cdk_sagemaker_llm.simulation import estimate_service_times, run
+from cdk_sagemaker_llm.simulation import (
+    estimate_performance,
+    estimate_service_times,
+    run,
+)
 
 MISTRAL, G5 = "mistralai/Mistral-7B-v0.1", "ml.g5.2xlarge"
 NONE: Any = None
@@ -97,6 +101,10 @@ in_variables: Callable[..., Any] = partial(
         (partial(HeadRoom, growth=NONE), "growth must be a finite number, got None"),
         (partial(run, NONE), "scenario must be a Scenario, got None"),
         (partial(estimate_service_times, NONE), "plan must be a Plan, got None"),
+        (
+            partial(estimate_performance, NONE, prompt_tokens=1, answer_tokens=1),
+            "times must be ServiceTimes(...), got a value of type NoneType",
+        ),
         (partial(gather, [ONE]), "tokens[0] must be a token, got 1"),
         (partial(planned, engine="vlm"), ENGINES + "'vlm' (str)"),
         (partial(planned, engine=0), ENGINES + "0 (int)"),

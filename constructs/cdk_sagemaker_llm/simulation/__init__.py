@@ -35,12 +35,17 @@ if TYPE_CHECKING:
         TargetTracking,
     )
     from cdk_sagemaker_llm.simulation.scenario import Scenario, Workload
+    from cdk_sagemaker_llm.simulation.service.estimate import estimate_service_times
     from cdk_sagemaker_llm.simulation.service.measurement import (
         Measurement,
         read_service_times,
         write_service_times,
     )
-    from cdk_sagemaker_llm.simulation.service.roofline import estimate_service_times
+    from cdk_sagemaker_llm.simulation.service.performance import (
+        Figure,
+        Performance,
+        estimate_performance,
+    )
     from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
     from cdk_sagemaker_llm.simulation.traffic.base import Together, Traffic, Users
     from cdk_sagemaker_llm.simulation.traffic.lengths import (
@@ -65,6 +70,7 @@ __all__ = [
     "Constant",
     "DayCurve",
     "Empirical",
+    "Figure",
     "Fixed",
     "FleetTimes",
     "Lengths",
@@ -75,6 +81,7 @@ __all__ = [
     "MetricDelays",
     "MetricQuery",
     "Outcome",
+    "Performance",
     "Pool",
     "Ramp",
     "Replay",
@@ -93,6 +100,7 @@ __all__ = [
     "Traffic",
     "Users",
     "Workload",
+    "estimate_performance",
     "estimate_service_times",
     "read_service_times",
     "run",
@@ -108,6 +116,7 @@ _HOMES = {
     "Constant": "simulation.traffic.rates",
     "DayCurve": "simulation.traffic.rates",
     "Empirical": "simulation.traffic.lengths",
+    "Figure": "simulation.service.performance",
     "Fixed": "simulation.traffic.lengths",
     "FleetTimes": "simulation.fleet",
     "Lengths": "simulation.traffic.lengths",
@@ -118,6 +127,7 @@ _HOMES = {
     "MetricDelays": "simulation.metrics",
     "MetricQuery": "simulation.metrics",
     "Outcome": "simulation.outcome",
+    "Performance": "simulation.service.performance",
     "Pool": "simulation.fleet",
     "Ramp": "simulation.traffic.rates",
     "Replay": "simulation.traffic.replay",
@@ -136,7 +146,8 @@ _HOMES = {
     "Traffic": "simulation.traffic.base",
     "Users": "simulation.traffic.base",
     "Workload": "simulation.scenario",
-    "estimate_service_times": "simulation.service.roofline",
+    "estimate_performance": "simulation.service.performance",
+    "estimate_service_times": "simulation.service.estimate",
     "read_service_times": "simulation.service.measurement",
     "run": "simulation.running",
     "write_service_times": "simulation.service.measurement",

@@ -93,6 +93,7 @@ def defaults(made: Callable[..., object]) -> dict[str, Any]:
                 "kv_tokens": None,
                 "source": "given by the user",
                 "is_estimate": False,
+                "spread": None,
             },
         ),
         (StepAdjustment, {"lower": None, "upper": None}),
@@ -132,8 +133,13 @@ def defaults(made: Callable[..., object]) -> dict[str, Any]:
         ),
         (
             simulation.estimate_service_times,
-            {"sequence_tokens": None, "bandwidth_share": 0.6, "arithmetic_share": 0.5},
+            {"prompt_tokens": None, "answer_tokens": None, "through_endpoint": True},
         ),
+        (
+            simulation.estimate_performance,
+            {"users": None, "rate": None, "burst": None},
+        ),
+        (simulation.Figure, {"low": None, "high": None}),
         (simulation.run, {"method": None}),
     ],
 )

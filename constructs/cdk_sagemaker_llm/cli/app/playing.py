@@ -19,8 +19,8 @@ from cdk_sagemaker_llm.simulation.outcome import Outcome
 from cdk_sagemaker_llm.simulation.publishing import ENDPOINTS, OF_VARIANTS
 from cdk_sagemaker_llm.simulation.running import run
 from cdk_sagemaker_llm.simulation.scenario import Method, Scenario, Workload
+from cdk_sagemaker_llm.simulation.service.estimate import estimate_service_times
 from cdk_sagemaker_llm.simulation.service.measurement import Measurement
-from cdk_sagemaker_llm.simulation.service.roofline import estimate_service_times
 from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
 from cdk_sagemaker_llm.simulation.traffic.base import Traffic, Users
 from cdk_sagemaker_llm.simulation.traffic.lengths import Lengths
@@ -291,10 +291,12 @@ def _accelerators(model: HostedModel, instance_type: str) -> int | None:
 def _estimated(found: Plan | str, lengths: Lengths) -> ServiceTimes:
     why = found
     if isinstance(found, Plan):
-        # A sequence is half written on average.
-        tokens = round(lengths.prompts.mean + lengths.answers.mean / 2)
         try:
-            return estimate_service_times(found, sequence_tokens=tokens)
+            return estimate_service_times(
+                found,
+                prompt_tokens=lengths.prompts.mean,
+                answer_tokens=lengths.answers.mean,
+            )
         except ValueError as fault:
             why = str(fault)
     return ServiceTimes(

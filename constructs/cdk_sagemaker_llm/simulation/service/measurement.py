@@ -84,7 +84,7 @@ def write_service_times(path: Path | str, measurement: Measurement) -> None:
         measurement: What was measured, and of what.
     """
     times = measurement.times
-    content = {
+    content: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
         "measured": {
@@ -113,6 +113,8 @@ def write_service_times(path: Path | str, measurement: Measurement) -> None:
             "is_estimate": times.is_estimate,
         },
     }
+    if times.spread is not None:
+        content["times"]["spread"] = list(times.spread)
     text = json.dumps(content, indent=2, ensure_ascii=False)
     Path(path).write_text(f"{text}\n", encoding="utf-8")
 
@@ -265,6 +267,23 @@ class _Fields:
         found: float = self._value(field, "be a number of at least 0", holds)
         return found
 
+    def factors(self, field: str) -> tuple[float, float] | None:
+        """
+        Read two factors, the lower one first, which may be left out.
+        """
+        self._read.add(field)
+        if self.content.get(field) is None:
+            return None
+
+        def holds(value: object) -> bool:
+            if not isinstance(value, list) or len(value) != len(("low", "high")):
+                return False
+            are_numbers = all(_is_whole(v) or isinstance(v, float) for v in value)
+            return are_numbers and 0 < value[0] <= value[1] < _MOST
+
+        low, high = self._value(field, "be two factors, the lower one first", holds)
+        return low, high
+
     def switch(self, field: str) -> bool:
         must = "be true or false"
         return bool(self._value(field, must, lambda v: isinstance(v, bool)))
@@ -300,6 +319,7 @@ def _times(fields: _Fields) -> ServiceTimes:
     most = fields.whole("max_sequences", 1)
     room = fields.whole_or_none("kv_tokens", 1)
     source, is_estimate = fields.text("source"), fields.switch("is_estimate")
+    spread = fields.factors("spread")
     try:
         return ServiceTimes(
             decode=decode,
@@ -309,6 +329,7 @@ def _times(fields: _Fields) -> ServiceTimes:
             kv_tokens=room,
             source=source,
             is_estimate=is_estimate,
+            spread=spread,
         )
     except ValueError as error:
         fields.refuse("decode", f"go on above 0 s ({error})")

@@ -8,7 +8,7 @@ import functools
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cdk_sagemaker_llm.arguments import hold_kinds, raise_faults
 from cdk_sagemaker_llm.arguments.kinds import Fault
@@ -47,6 +47,11 @@ class ServiceTimes:
         source: Where the figures are from, in words.
 
         is_estimate: Whether nobody has measured them, or not well enough.
+
+        spread: The 90 % interval, as factors of the times: in 9 of 10 cases a measured
+            time is at least the first factor times the one here, and at most the
+            second.
+            If omitted, it is not known.
     """
 
     decode: Rows
@@ -56,6 +61,7 @@ class ServiceTimes:
     kv_tokens: int | None = None
     source: str = "given by the user"
     is_estimate: bool = False
+    spread: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         hold_kinds(self)
@@ -95,6 +101,27 @@ class ServiceTimes:
             return self.max_sequences
         return min(self.max_sequences, self.kv_tokens / max(tokens, 1.0))
 
+    def stretched(self, factor: float) -> ServiceTimes:
+        """
+        Return these times with every one of them multiplied.
+
+        ``times.stretched(times.spread[1])`` is the slow end of the interval; what is
+        returned is one case of it, and has no interval itself.
+
+        Args:
+            factor: By what.
+        """
+        if not 0 < factor < math.inf:
+            raise ValueError(f"factor must be above 0 and finite, got {factor:g}")
+        return replace(
+            self,
+            decode=tuple((count, seconds * factor) for count, seconds in self.decode),
+            overhead_seconds=self.overhead_seconds * factor,
+            prompt_seconds_per_token=self.prompt_seconds_per_token * factor,
+            source=f"{self.source}, all times {factor:.3g}",
+            spread=None,
+        )
+
     def _faults(self) -> Iterator[Fault]:
         least: tuple[tuple[str, float | None, float], ...] = (
             ("max_sequences", self.max_sequences, 1),
@@ -105,6 +132,12 @@ class ServiceTimes:
         for name, value, bound in least:
             if value is not None and value < bound:
                 yield Fault(f"{name} must be at least {bound}, got {value}")
+        if self.spread is not None and not _is_spread(self.spread):
+            yield Fault(
+                "spread must be two factors above 0, the lower one first, got "
+                f"{self.spread}",
+                "write such as (0.8, 1.3)",
+            )
         rows = list(row_faults("decode", self.decode))
         yield from rows
         if not rows and not self.pace(self.max_sequences) > 0:
@@ -144,6 +177,10 @@ def row_faults(name: str, rows: Rows) -> Iterator[Fault]:
         if other[0] <= one[0]:
             must = f"{name}[{index}] must be for more sequences than the row before"
             yield Fault(f"{must}, got {other[0]} after {one[0]}")
+
+
+def _is_spread(factors: tuple[float, ...]) -> bool:
+    return len(factors) == len(("low", "high")) and 0 < factors[0] <= factors[1]
 
 
 def _is_row(row: object) -> bool:

@@ -142,9 +142,8 @@ def test_the_report_of_reference_a_says_where_the_time_goes(mistral: Path) -> No
         "scaling in took 3 steps, from 4 to 1, over 12.0 min, of which the cooldown of "
         "300 s took 10.0 min"
     ) in told
-    assert "the service times of AllTraffic are an estimate: roofline of 4 x A10G" in (
-        told
-    )
+    estimate = "an estimate: a model of a step for 4 x A10G"
+    assert f"the service times of AllTraffic are {estimate}" in told
 
 
 def scale_to_zero() -> Resources:

@@ -100,6 +100,7 @@ def test_numbers_that_are_out_of_order_are_refused(file: Path, between: object) 
     overhead=st.floats(0, 10),
     kv_tokens=st.none() | st.integers(1, 2**63),
     words=st.text(min_size=1).filter(str.isprintable),
+    spread=st.none() | st.tuples(st.floats(0.1, 1), st.floats(1, 10)),
     is_estimate=st.booleans(),
 )
 def test_any_measurement_is_kept(
@@ -108,6 +109,7 @@ def test_any_measurement_is_kept(
     overhead: float,
     kv_tokens: int | None,
     words: str,
+    spread: tuple[float, float] | None,
     *,
     is_estimate: bool,
 ) -> None:
@@ -121,6 +123,7 @@ def test_any_measurement_is_kept(
         kv_tokens=kv_tokens,
         source=words,
         is_estimate=is_estimate,
+        spread=spread,
     )
     given_one = Measurement(
         times=times,
@@ -222,6 +225,16 @@ SHOWS = "docs/service-times.md shows a whole file"
             lambda c: c["times"].update(is_estimate="no"),
             f'times.is_estimate must be true or false, got "no"; {SHOWS}',
         ),
+        *(
+            (
+                lambda c, spread=spread: c["times"].update(spread=spread),
+                (
+                    "times.spread must be two factors, the lower one first, got "
+                    f"{json.dumps(spread)}; {SHOWS}"
+                ),
+            )
+            for spread in ([1.3, 0.8], [0, 1], [0.8], [0.8, 1.1, 1.3], ["a", 1], 0.8)
+        ),
         (
             lambda c: c["times"].update(decode={}),
             f"times.decode must be a list of rows, got {{}}; {SHOWS}",
@@ -252,7 +265,7 @@ SHOWS = "docs/service-times.md shows a whole file"
             (
                 "times.kv_tokns must not be there: the fields are decode, is_estimate, "
                 "kv_tokens, max_sequences, overhead_seconds, prompt_seconds_per_token, "
-                f"source, got 5; {SHOWS}"
+                f"source, spread, got 5; {SHOWS}"
             ),
         ),
     ],
