@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from cdk_sagemaker_llm.catalog.prices import HOURS_A_MONTH
 from cdk_sagemaker_llm.choosing.question import Question
 from cdk_sagemaker_llm.choosing.scaling import Scaling
 from cdk_sagemaker_llm.choosing.setups import Setup
@@ -17,9 +18,6 @@ from cdk_sagemaker_llm.choosing.sizing import Sizing, Speed
 from cdk_sagemaker_llm.simulation.fleet import Pool
 from cdk_sagemaker_llm.simulation.outcome import Outcome, Series
 from cdk_sagemaker_llm.simulation.scenario import Scenario, Workload
-
-HOURS_A_MONTH = 730.0
-"""Hours of an average month, as AWS's own calculators count them."""
 
 _MINUTE, _HOUR = 60.0, 3600.0
 _ENDPOINT, _VARIANT, _COMPONENT = "endpoint", "AllTraffic", "model"

@@ -158,8 +158,8 @@ class _Search:
             one.played is None or not keeps or over,
             not keeps or over,
             one.cost if keeps else -result.kept,
-            not candidate.scaling.is_fixed,
             candidate.setup.shares,
+            not candidate.scaling.is_fixed,
             result.ttft[1] + result.tpot[1],
             candidate.name,
         )
@@ -259,7 +259,7 @@ class _Search:
         what = f"{setup.instance_type} at {_OTHER_PRICE:g} times its price"
         yield self._other(what, dearer, best, self._load)
         for number, end in ((0, "quick"), (1, "slow")):
-            if setup.spread is not None:
+            if setup.times.spread is not None:
                 stretched = [_stretched(one, number) for one in kept]
                 what = f"service times at the {end} end of their interval"
                 yield self._other(what, stretched, best, self._load)
@@ -314,7 +314,10 @@ def without_beaten(found: Sequence[Setup]) -> tuple[list[Setup], list[Refusal]]:
         key=lambda pair: (pair[1].price is None, pair[1].price or 0.0, pair[0]),
     )
     for _, setup in by_price:
-        key = setup.model, setup.times, setup.copies, setup.shares
+        times = setup.times
+        # The room in the cache differs a little by what is known of each engine.
+        pace = times.decode, times.prompt_seconds_per_token, times.max_sequences
+        key: tuple[object, ...] = (setup.model, pace, setup.copies, setup.shares)
         if setup.price is None:
             key = (*key, setup.instance_type)
         other = first.setdefault(key, setup)
@@ -380,18 +383,11 @@ def _slowness(sizing: Sizing, setup: Setup) -> str:
     return "more than any number of copies that are tried"
 
 
-def _stretched(setup: Setup, number: int) -> Setup:
-    if setup.spread is None:
+def _stretched(setup: Setup, end: int) -> Setup:
+    times = setup.times
+    if times.spread is None:
         return setup
-    factor, times = setup.spread[number], setup.times
-    return replace(
-        setup,
-        times=replace(
-            times,
-            decode=tuple((count, pace * factor) for count, pace in times.decode),
-            prompt_seconds_per_token=times.prompt_seconds_per_token * factor,
-        ),
-    )
+    return replace(setup, times=times.stretched(times.spread[end]))
 
 
 def _kind(setup: Setup) -> Mapping[str, object] | tuple[object, ...]:

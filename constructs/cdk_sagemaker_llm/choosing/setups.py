@@ -60,9 +60,6 @@ class Setup:
 
         shares: Whether it is an inference component, of which an instance holds
             several, and which may go to zero.
-
-        spread: Between which factors of the times the true ones are likely to be.
-            If omitted, that is not known.
     """
 
     model: str
@@ -73,7 +70,6 @@ class Setup:
     price: float | None
     copies: int = 1
     shares: bool = False
-    spread: tuple[float, float] | None = None
 
     @property
     def instance_type(self) -> str:
@@ -183,7 +179,6 @@ class _Case:
                     price=self.question.price(self.hardware.name),
                     copies=copies,
                     shares=shares,
-                    spread=getattr(times, "spread", None),
                 )
         if not is_there:
             yield Refusal(what, short or "its heads cannot be split over the GPUs")
