@@ -76,14 +76,17 @@ class Candidate:
     def instances(self) -> tuple[int, int, int]:
         """
         How many instances there are at the start, at least and at most.
+
+        A host has room for one more, where an update starts copies beside the old ones.
         """
-        each, scaling = self.setup.copies, self.scaling
+        scaling = self.scaling
+        if not self.setup.shares:
+            return scaling.least, scaling.least, scaling.most
+        each = self.setup.copies
         least, most = (
             math.ceil(count / each) for count in (scaling.least, scaling.most)
         )
-        if not self.setup.shares:
-            least, most = scaling.least, scaling.most
-        return max(least, 1), least, most
+        return max(least, 1), least, most + 1 if scaling.is_fixed else most
 
     @property
     def copies(self) -> int:
@@ -153,9 +156,9 @@ class Candidate:
             variant=_VARIANT,
             pools=(Pool(setup.instance_type),),
             instances=start,
-            minimum=start if scaling.is_fixed else least,
-            maximum=start if scaling.is_fixed else most,
-            managed=setup.shares and not scaling.is_fixed,
+            minimum=least,
+            maximum=most,
+            managed=setup.shares,
         )
 
     def judge(self, outcome: Outcome, sizing: Sizing, question: Question) -> Result:

@@ -99,16 +99,18 @@ class _Search:
         self._play(priced)
         ranked = sorted(priced, key=self._rank)
         choices = self._choices(ranked)
+        without = {
+            id(one.candidate.setup): one
+            for one in reversed(found)
+            if one.candidate.setup.price is None and self._keeps(one.result)
+        }
         unpriced = [
             Choice(
                 candidate=one.candidate,
                 result=one.result,
                 reason="its price is not known; give it with --prices",
             )
-            for one in found
-            if one.candidate.setup.price is None
-            and self._keeps(one.result)
-            and one.candidate.scaling.is_fixed
+            for one in reversed(without.values())
         ]
         best = ranked[0] if ranked and not choices[0].reason else None
         return Answer(
@@ -317,12 +319,13 @@ def without_beaten(found: Sequence[Setup]) -> tuple[list[Setup], list[Refusal]]:
         times = setup.times
         # The room in the cache differs a little by what is known of each engine.
         pace = times.decode, times.prompt_seconds_per_token, times.max_sequences
-        key: tuple[object, ...] = (setup.model, pace, setup.copies, setup.shares)
+        key: tuple[object, ...] = (pace, setup.copies, setup.shares)
         if setup.price is None:
             key = (*key, setup.instance_type)
         other = first.setdefault(key, setup)
         if other is not setup:
-            why = f"{other.words} has the same times"
+            copy = "" if other.model == setup.model else f"{other.model} on "
+            why = f"{copy}{other.words} has the same times"
             if setup.price != other.price:
                 why += f" for {other.price:g} $ an hour, not {setup.price:g}"
             beaten.append(Refusal(f"{setup.model} on {setup.words}", why))

@@ -45,7 +45,9 @@ def app_text(candidate: Candidate, question: Question) -> str:
     names = sorted(["HuggingFaceModel", pattern, type(setup.serving).__name__])
     cdk = ["App", "CfnOutput", "Environment", "Stack"]
     if _is_gated(setup):
-        cdk.insert(3, "SecretValue")
+        cdk.append("SecretValue")
+    if any(_warnings(candidate, question)):
+        cdk.append("Annotations")
     host = "host" if setup.shares else "endpoint"
     output = f'CfnOutput(self, "EndpointName", value={host}.endpoint_name)'
     outputs = [output]
@@ -58,7 +60,7 @@ def app_text(candidate: Candidate, question: Question) -> str:
 {setup.model} on {setup.instance_type}, as sagemaker-llm choose found it.
 """
 
-from aws_cdk import {", ".join(cdk)}
+from aws_cdk import {", ".join(sorted(cdk))}
 from constructs import Construct
 
 from cdk_sagemaker_llm import {", ".join(names)}
@@ -94,6 +96,7 @@ def _filling(candidate: Candidate, question: Question) -> Iterator[str]:
         return
     yield f"count = endpoint.auto_scale_instance_count({_bounds(scaling)})"
     yield from _scaled(scaling, "per_instance")
+    yield from _accepted(candidate, question)
 
 
 def _shared(candidate: Candidate, question: Question) -> Iterator[str]:
@@ -105,10 +108,9 @@ def _shared(candidate: Candidate, question: Question) -> Iterator[str]:
     yield f'    instance_type="{setup.instance_type}",'
     if start > 1:
         yield f"    instance_count={start},"
-    if not scaling.is_fixed:
-        if least != start:
-            yield f"    min_instance_count={least},"
-        yield f"    max_instance_count={most},"
+    if least != start:
+        yield f"    min_instance_count={least},"
+    yield f"    max_instance_count={most},"
     if not isinstance(setup.serving, Vllm):
         yield f"    engine={_serving(setup, question)},"
     yield ")"
@@ -122,6 +124,29 @@ def _shared(candidate: Candidate, question: Question) -> Iterator[str]:
         return
     yield f"count = model.auto_scale_copy_count({_bounds(scaling)})"
     yield from _scaled(scaling, "per_copy")
+    yield from _accepted(candidate, question)
+
+
+def _accepted(candidate: Candidate, question: Question) -> Iterator[str]:
+    """
+    Accept what a synthesis would warn of and the question has decided.
+    """
+    for code, why in _warnings(candidate, question):
+        yield "Annotations.of(self).acknowledge_warning("
+        yield f'    "cdk-sagemaker-llm:{code}",'
+        yield f'    "{why}",'
+        yield ")"
+
+
+def _warnings(
+    candidate: Candidate, question: Question
+) -> Iterator[tuple[str, str]]:
+    if candidate.scaling.is_fixed:
+        return
+    if question.revision is None or candidate.setup.model != question.model:
+        yield "LLM816", "the newest commit will do until revision= pins one"
+    if not candidate.scaling.least:
+        yield "LLM402", "clients try again while the first copy starts"
 
 
 def _scaled(scaling: Scaling, unit: str) -> Iterator[str]:
@@ -170,6 +195,8 @@ def _context(serving: Serving) -> object:
 
 def _model(setup: Setup, question: Question) -> str:
     more = ""
+    if question.revision is not None and setup.model == question.model:
+        more += f', revision="{question.revision}"'
     if _is_gated(setup):
         more += ', token=SecretValue.secrets_manager("hugging-face-token")'
     if question.architecture is not None:

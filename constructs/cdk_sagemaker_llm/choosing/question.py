@@ -176,6 +176,9 @@ class Question:
 
         objective: How fast answers must be, and how often.
 
+        revision: The model's commit on the Hub, which the construct call pins.
+            If omitted, none is: what scales may run different commits.
+
         architecture: What the model is, where the catalogue does not have it.
             If omitted, the catalogue is asked.
 
@@ -215,6 +218,7 @@ class Question:
     model: str
     traffic: Traffic | Users
     objective: Objective
+    revision: str | None = None
     architecture: ModelArchitecture | None = None
     region: str = "us-east-1"
     prices: Mapping[str, float] | None = None

@@ -234,6 +234,10 @@ class AskedBounds:
             help=f"An engine to look at; if omitted, {', '.join(ENGINES)}.",
         ),
     ] = None
+    revision: Annotated[
+        str | None,
+        typer.Option(help="The model's commit, to pin; if omitted, none is."),
+    ] = None
     quantized: Annotated[
         bool,
         typer.Option(
@@ -340,6 +344,7 @@ def choose(
         budget = bounds.budget
         question = Question(
             model=model,
+            revision=bounds.revision,
             traffic=written_traffic(settings, duration).traffic,
             objective=objective.read(),
             region=costs.region or "us-east-1",

@@ -35,7 +35,7 @@ def show_answer(answer: Answer, prices: Prices, simulation: str) -> None:
     if rows:
         console.print(_table(rows, prices))
         console.print(
-            "* on the front: none is both cheaper and sooner; ~ estimated, not "
+            "> on the front: none is both cheaper and sooner; ~ estimated, not "
             "simulated; times are the median and the slowest of 95 %"
         )
     if len(answer.choices) > len(rows):
@@ -99,7 +99,7 @@ def _table(rows: Sequence[Choice], prices: Prices) -> Table:
         table.add_column(name, justify="left" if is_text else "right")
     for one in rows:
         setup, result = one.candidate.setup, one.result
-        marks = ("*" if one.is_on_front else " ") + (
+        marks = (">" if one.is_on_front else " ") + (
             "~" if result.method == "estimate" else " "
         )
         table.add_row(
