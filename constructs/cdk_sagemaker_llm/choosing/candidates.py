@@ -6,7 +6,6 @@ comes to by queueing theory, and as the scenario that a simulation plays out.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -24,6 +23,8 @@ _ENDPOINT, _VARIANT, _COMPONENT = "endpoint", "AllTraffic", "model"
 # Less than half a request that is lost is rounding.
 _LOST = 0.5
 _P95 = 0.95
+# More than any number of copies.
+_MANY = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,15 +100,17 @@ class Candidate:
         """
         Estimate what it comes to, minute by minute, without playing it out.
         """
+        import numpy as np  # noqa: PLC0415 - what chooses nothing starts without it
+
         load, setup = sizing.load, self.setup
         counts = self.scaling.counts(sizing, setup.start_seconds)
         each = setup.copies if setup.shares else 1
-        minutes = Counter(zip(load.minutes, counts, strict=True))
-        hours = sum(
-            math.ceil(copies / each) * count for (_, copies), count in minutes.items()
-        )
-        kept, speeds = 0, []
-        for (number, copies), count in minutes.items():
+        # Few of them differ: a level of load, and how many copies there are then.
+        keys, times = np.unique(load.minutes * _MANY + counts, return_counts=True)
+        hours, kept, speeds = 0, 0, []
+        for key, count in zip(keys.tolist(), times.tolist(), strict=True):
+            number, copies = divmod(key, _MANY)
+            hours += math.ceil(copies / each) * count
             level = load.levels[number]
             kept += count if sizing.keeps(level, copies) else 0
             if level and copies and (speed := sizing.speed(level, copies)):

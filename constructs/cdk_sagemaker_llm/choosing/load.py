@@ -5,20 +5,27 @@ What a traffic asks for, minute by minute, as few levels of load.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from cdk_sagemaker_llm.choosing.question import Question
 from cdk_sagemaker_llm.simulation.traffic.base import Users
 
-_MINUTE, _HOUR, _HOURS = 60.0, 3600.0, 24
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Whole = npt.NDArray[np.int64]
+    Numbers = npt.NDArray[np.float64]
+
+_MINUTE, _HOURS = 60.0, 24
 # How many requests' lengths stand for those of all.
 _SAMPLE = 4096
 # So many levels of load stand for all minutes, each for what lies just below it.
 _LEVELS = 64
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Load:
     """
     The load of each minute, by level.
@@ -29,7 +36,11 @@ class Load:
 
         minutes: The number of its level, for each minute.
 
-        hours: The hour of the day in UTC, for each minute.
+        begin: The minute of the day in UTC at which it begins.
+
+        counts: How many minutes are at each level.
+
+        tops: The number of the highest level of each hour of the day in UTC.
 
         think: Seconds that users think; ``None`` for requests at a rate.
 
@@ -43,8 +54,10 @@ class Load:
     """
 
     levels: tuple[float, ...]
-    minutes: tuple[int, ...]
-    hours: tuple[int, ...]
+    minutes: Whole
+    begin: int
+    counts: tuple[int, ...]
+    tops: tuple[int, ...]
     think: float | None
     prompt: float
     answer: float
@@ -60,15 +73,13 @@ class Load:
 
         generator = np.random.default_rng([question.seed, 0])
         count = math.ceil(question.duration / _MINUTE)
-        begin = question.start.timestamp()
-        hours = tuple(
-            int((begin + minute * _MINUTE) // _HOUR) % _HOURS for minute in range(count)
-        )
+        begin = int(question.start.timestamp() // _MINUTE) % (_HOURS * 60)
         traffic, think = question.traffic, None
         if isinstance(traffic, Users):
             prompts = traffic.lengths.prompts.sample(generator, _SAMPLE)
             answers = traffic.lengths.answers.sample(generator, _SAMPLE)
-            levels, minutes = (traffic.count * factor,), (0,) * count
+            levels = np.array([traffic.count * factor])
+            minutes = np.zeros(count, dtype=np.int64)
             think = traffic.think
         else:
             played = traffic.starting(question.start)
@@ -76,28 +87,23 @@ class Load:
             edges = np.minimum(np.arange(count + 1) * _MINUTE, question.duration)
             requests = played.expected(edges).requests
             rates = requests / np.maximum(np.diff(edges), 1.0) * factor
-            levels, minutes = _in_levels(rates.tolist())
+            levels, minutes = _in_levels(rates)
+        hours = (begin + np.arange(count)) // 60 % _HOURS
+        tops = np.zeros(_HOURS, dtype=np.int64)
+        np.maximum.at(tops, hours, minutes)
         mean = float(prompts.mean())
         return cls(
-            levels=levels,
+            levels=tuple(levels.tolist()),
             minutes=minutes,
-            hours=hours,
+            begin=begin,
+            counts=tuple(np.bincount(minutes, minlength=len(levels)).tolist()),
+            tops=tuple(tops.tolist()),
             think=think,
             prompt=mean,
             answer=float(answers.mean()),
             spread=float(prompts.var() / max(mean, 1.0) ** 2),
             longest=int((prompts + answers).max()),
         )
-
-    @property
-    def counts(self) -> tuple[int, ...]:
-        """
-        How many minutes are at each level.
-        """
-        found = [0] * len(self.levels)
-        for number in self.minutes:
-            found[number] += 1
-        return tuple(found)
 
     def peak(self, share: float) -> int:
         """
@@ -110,26 +116,15 @@ class Load:
                 return number
         return len(self.levels) - 1
 
-    def of_hours(self) -> tuple[int, ...]:
-        """
-        Return the highest level of each hour of the day.
-        """
-        found = [0] * _HOURS
-        for number, hour in zip(self.minutes, self.hours, strict=True):
-            found[hour] = max(found[hour], number)
-        return tuple(found)
 
+def _in_levels(rates: Numbers) -> tuple[Numbers, Whole]:
+    import numpy as np  # noqa: PLC0415 - as above
 
-def _in_levels(rates: Sequence[float]) -> tuple[tuple[float, ...], tuple[int, ...]]:
     # Sums of floats that differ in their last digits are one rate.
-    rounded = [round(rate, 9) for rate in rates]
-    distinct = sorted(set(rounded))
-    if len(distinct) > _LEVELS:
-        most = distinct[-1]
-        rounded = [
-            math.ceil(round(rate / most * _LEVELS, 6)) * most / _LEVELS
-            for rate in rounded
-        ]
-        distinct = sorted(set(rounded))
-    places = {rate: number for number, rate in enumerate(distinct)}
-    return tuple(distinct), tuple(places[rate] for rate in rounded)
+    levels, minutes = np.unique(rates.round(9), return_inverse=True)
+    if len(levels) > _LEVELS:
+        step = float(levels[-1]) / _LEVELS
+        numbers = np.ceil((rates / step).round(6))
+        found, minutes = np.unique(numbers, return_inverse=True)
+        levels = found * step
+    return levels, minutes

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from cdk_sagemaker_llm.choosing.load import Load
 from cdk_sagemaker_llm.choosing.sizing import Sizing
 from cdk_sagemaker_llm.simulation.alarms import AlarmRule
 from cdk_sagemaker_llm.simulation.metrics import SAGEMAKER, Metric, MetricQuery
@@ -22,7 +22,11 @@ from cdk_sagemaker_llm.simulation.scaling import (
     TargetTracking,
 )
 
+if TYPE_CHECKING:
+    from cdk_sagemaker_llm.choosing.load import Whole
+
 _MINUTE, _HOURS = 60, 24
+_DAY = _MINUTE * _HOURS
 # Target tracking removes capacity after so many minutes below its target.
 _SCALE_IN_MINUTES = 15
 # Of what the objective allows to be under way at a copy, what scaling aims at: the
@@ -50,13 +54,6 @@ class Hours:
     opens: int
     closes: int
     copies: int
-
-    @property
-    def open_minutes(self) -> int:
-        """
-        How long a day is open.
-        """
-        return (self.closes - self.opens) % (_HOURS * _MINUTE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -167,28 +164,28 @@ class Scaling:
             ),
         )
 
-    def counts(self, sizing: Sizing, start_seconds: float) -> list[int]:
+    def counts(self, sizing: Sizing, start_seconds: float) -> Whole:
         """
         Estimate how many copies serve in each minute, without playing it out.
         """
+        import numpy as np  # noqa: PLC0415 - what chooses nothing starts without it
+
         load = sizing.load
-        if self.hours is not None:
-            opens = self.hours.opens + math.ceil(
-                (start_seconds + _PROVISION_SECONDS) / _MINUTE
-            )
-            until = Hours(opens=opens, closes=self.hours.closes, copies=0).open_minutes
-            first = load.hours[0] * _MINUTE
-            return [
-                self.hours.copies
-                if (first + minute - opens) % (_HOURS * _MINUTE) < until
-                else self.least
-                for minute in range(len(load.minutes))
-            ]
-        if self.target is None:
-            return [self.most] * len(load.minutes)
-        wanted = [self._wanted(sizing, level) for level in load.levels]
         late = math.ceil((start_seconds + _PROVISION_SECONDS) / _MINUTE)
-        return _followed([wanted[number] for number in load.minutes], late)
+        if self.hours is not None:
+            opens, closes = self.hours.opens + late, self.hours.closes
+            minutes = load.begin + np.arange(len(load.minutes)) - opens
+            is_open = minutes % _DAY < (closes - opens) % _DAY
+            return np.where(is_open, self.hours.copies, self.least)
+        if self.target is None:
+            return np.full(len(load.minutes), self.most)
+        wanted = np.array([self._wanted(sizing, level) for level in load.levels])
+        # It comes late, and stays until it was not needed for long.
+        before = np.repeat(wanted[load.minutes[:1]], late + _SCALE_IN_MINUTES - 1)
+        found = np.concatenate([before, wanted[load.minutes]])
+        found = found[: len(load.minutes) + _SCALE_IN_MINUTES - 1]
+        windows = np.lib.stride_tricks.sliding_window_view(found, _SCALE_IN_MINUTES)
+        return windows.max(axis=1)
 
     def _wanted(self, sizing: Sizing, level: float) -> int:
         low, high = max(self.least, 1 if level else 0), self.most
@@ -201,21 +198,6 @@ class Scaling:
             else:
                 low = middle + 1
         return low
-
-
-def _followed(wanted: Sequence[int], late: int) -> list[int]:
-    """
-    Return what runs when it comes late, and stays until it was not needed for long.
-    """
-    window: list[int] = []
-    found: list[int] = []
-    # The steps between, which are few, rather than a window for each minute.
-    for minute in range(len(wanted)):
-        window.append(wanted[max(minute - late, 0)])
-        if len(window) > _SCALE_IN_MINUTES:
-            window.pop(0)
-        found.append(max(window))
-    return found
 
 
 def scalings(
@@ -247,7 +229,7 @@ def scalings(
 def _by_the_clock(
     sizing: Sizing, start_seconds: float, *, to_zero: bool, by: int
 ) -> Iterator[Scaling]:
-    needs = [sizing.least(number) for number in sizing.load.of_hours()]
+    needs = [sizing.least(number) for number in sizing.load.tops]
     least = 0 if to_zero else 1
     known = [max(_whole(need, by), least) for need in needs if need is not None]
     if len(known) < _HOURS or min(known) == max(known):
@@ -269,7 +251,7 @@ def _by_the_clock(
         least=night,
         most=day,
         hours=Hours(
-            opens=(first * _MINUTE - lead) % (_HOURS * _MINUTE),
+            opens=(first * _MINUTE - lead) % _DAY,
             closes=(first + length) % _HOURS * _MINUTE,
             copies=day,
         ),

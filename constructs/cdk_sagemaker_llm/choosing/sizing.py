@@ -24,10 +24,10 @@ MOST_COPIES = 512
 """More copies of one model than anyone asks a quota for."""
 
 # Below that share of places in use nobody waits for one.
-_NEVER_FULL = 0.5
+_NEVER_FULL = 0.6
 # Beyond so many places the sum is long, and its limit (Halfin, Whitt) is as good.
-_MANY = 2000
-_ROUNDS = 60
+_MANY = 400
+_ROUNDS = 40
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
