@@ -18,7 +18,10 @@ PACKAGE = "cdk_sagemaker_llm"
 # Where users import from; what stands in a signature of one must be in one of them.
 PUBLIC = (
     PACKAGE,
-    *(f"{PACKAGE}.{name}" for name in ("serving", "fit", "catalog", "client")),
+    *(
+        f"{PACKAGE}.{name}"
+        for name in ("serving", "fit", "catalog", "client", "choosing", "simulation")
+    ),
 )
 
 

@@ -164,7 +164,7 @@ class Candidate:
             managed=setup.shares,
         )
 
-    def judge(self, outcome: Outcome, sizing: Sizing, question: Question) -> Result:
+    def judge(self, outcome: Outcome, sizing: Sizing) -> Result:
         """
         Return what a simulation of it came to.
 
@@ -192,9 +192,7 @@ class Candidate:
         return hours * price * HOURS_A_MONTH * _HOUR / duration
 
 
-def _kept(
-    series: Series, sizing: Sizing
-) -> tuple[float, list[tuple[Speed, float]]]:
+def _kept(series: Series, sizing: Sizing) -> tuple[float, list[tuple[Speed, float]]]:
     kept, speeds = 0, []
     aim = sizing.objective
     lost = [
@@ -205,7 +203,9 @@ def _kept(
         if not arrived:
             kept += lost[minute] < _LOST
             continue
-        speed = sizing.seen(arrived / _MINUTE, round(series.copies[minute]))
+        # As many as were to come: that by chance more did shows in how long they took.
+        level = sizing.load.levels[sizing.load.minutes[minute]]
+        speed = sizing.speed(level, round(series.copies[minute]))
         mean = series.latency_mean[minute]
         if speed is None or lost[minute] >= _LOST:
             continue

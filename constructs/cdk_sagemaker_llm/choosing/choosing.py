@@ -5,7 +5,7 @@ and the cheapest that keeps the objective comes first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 
@@ -17,7 +17,8 @@ from cdk_sagemaker_llm.choosing.question import Question
 from cdk_sagemaker_llm.choosing.scaling import scalings
 from cdk_sagemaker_llm.choosing.setups import Refusal, Setup, setups
 from cdk_sagemaker_llm.choosing.sizing import Sizing
-from cdk_sagemaker_llm.simulation.running import run
+from cdk_sagemaker_llm.simulation.running import run, suited_method
+from cdk_sagemaker_llm.simulation.scenario import Method
 from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
 
 Progress = Callable[[str, int, int], None]
@@ -26,8 +27,11 @@ Called with what is being done, how much of it is done, and how much there is.
 """
 
 # So many of the cheapest by estimate are simulated, one of each setup first.
-_PLAYED = 6
+_PLAYED = 5
 _MORE = 4
+# So many at most are then played as ``simulate`` plays an app: request by request,
+# where they are few.
+_FINALISTS = 4
 # A candidate that keeps the objective in fewer minutes than this less than it should is
 # simulated all the same: the estimate is not that exact.
 _CLOSE = 0.02
@@ -67,7 +71,7 @@ class _Found:
     candidate: Candidate
     estimate: Result
     played: Result | None = None
-    reason: str = ""
+    is_final: bool = False
 
     @property
     def result(self) -> Result:
@@ -169,37 +173,44 @@ class _Search:
     def _play(self, priced: Sequence[_Found]) -> None:
         """
         Simulate the cheapest by estimate, until one is found that keeps the objective
-        and nothing that is left can be cheaper.
+        and nothing that is left can be cheaper; then the finalists as ``simulate``
+        plays their apps.
         """
-        question = self._question
-        near = question.objective.share - _CLOSE
+        near = self._question.objective.share - _CLOSE
         hopeful = sorted(
             (one for one in priced if one.estimate.kept >= near), key=self._rank
         )
         chosen = list(_spread_over(hopeful, _PLAYED))
         rest = [one for one in hopeful if one not in chosen]
-        total = len(chosen)
+        total = len(chosen) + _FINALISTS
         for number, one in enumerate(chosen):
             self._progress("simulating", number, total)
-            self._play_one(one)
+            self._play_one(one, "aggregate")
         for one in rest[:_MORE]:
             good = [each.cost for each in chosen if self._is_good(each)]
             if good and min(good) <= one.cost:
                 break
-            self._progress("simulating", total, total + 1)
-            self._play_one(one)
+            self._play_one(one, "aggregate")
             chosen.append(one)
-            total += 1
+        for number in range(_FINALISTS):
+            first = min(chosen, key=self._rank, default=None)
+            if first is None or first.is_final or not self._is_good(first):
+                break
+            self._progress("simulating", total - _FINALISTS + number, total)
+            method = suited_method(first.candidate.scenario(self._question))
+            if method != "aggregate":
+                self._play_one(first, method)
+            first.is_final = True
         self._progress("simulating", total, total)
 
     def _is_good(self, one: _Found) -> bool:
         return one.played is not None and self._keeps(one.played)
 
-    def _play_one(self, one: _Found) -> None:
+    def _play_one(self, one: _Found, method: Method) -> None:
         question, candidate = self._question, one.candidate
-        outcome = run(candidate.scenario(question))
+        outcome = run(candidate.scenario(question), method)
         sizing = self._sizing(candidate.setup, self._load)
-        one.played = candidate.judge(outcome, sizing, question)
+        one.played = candidate.judge(outcome, sizing)
 
     def _choices(self, ranked: Sequence[_Found]) -> list[Choice]:
         best = ranked[0] if ranked and self._is_good(ranked[0]) else None
@@ -220,7 +231,9 @@ class _Search:
         if not self._keeps(result):
             return _missed(result, question)
         if budget is not None and one.cost > budget:
-            return f"it costs {one.cost:,.0f} $ a month, over the budget of {budget:,.0f}"
+            return (
+                f"it costs {one.cost:,.0f} $ a month, over the budget of {budget:,.0f}"
+            )
         if one is best or best is None:
             return "" if one is best else "it was not simulated"
         more = one.cost - best.cost
@@ -393,7 +406,7 @@ def _stretched(setup: Setup, end: int) -> Setup:
     return replace(setup, times=times.stretched(times.spread[end]))
 
 
-def _kind(setup: Setup) -> Mapping[str, object] | tuple[object, ...]:
+def _kind(setup: Setup) -> tuple[object, ...]:
     return (
         setup.model,
         setup.engine,

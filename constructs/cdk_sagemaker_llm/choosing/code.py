@@ -81,6 +81,7 @@ ChosenStack(app, "Chosen", env=Environment(region={question.region!r}))
 app.synth()
 '''
 
+
 def _filling(candidate: Candidate, question: Question) -> Iterator[str]:
     setup, scaling = candidate.setup, candidate.scaling
     yield "endpoint = LlmEndpoint("
@@ -138,9 +139,7 @@ def _accepted(candidate: Candidate, question: Question) -> Iterator[str]:
         yield ")"
 
 
-def _warnings(
-    candidate: Candidate, question: Question
-) -> Iterator[tuple[str, str]]:
+def _warnings(candidate: Candidate, question: Question) -> Iterator[tuple[str, str]]:
     if candidate.scaling.is_fixed:
         return
     if question.revision is None or candidate.setup.model != question.model:

@@ -227,7 +227,7 @@ class Question:
     quantized: bool = True
     budget: float | None = None
     scale_to_zero: bool = False
-    speedups: Speedups = Speedups()  # noqa: RUF009 - it is frozen
+    speedups: Speedups = Speedups()
     measured: tuple[Measurement, ...] = ()
     duration: float = WEEK
     start: datetime = _START

@@ -185,7 +185,8 @@ class Scaling:
         found = np.concatenate([before, wanted[load.minutes]])
         found = found[: len(load.minutes) + _SCALE_IN_MINUTES - 1]
         windows = np.lib.stride_tricks.sliding_window_view(found, _SCALE_IN_MINUTES)
-        return windows.max(axis=1)
+        most: Whole = windows.max(axis=1)
+        return most
 
     def _wanted(self, sizing: Sizing, level: float) -> int:
         low, high = max(self.least, 1 if level else 0), self.most

@@ -10,10 +10,10 @@ of M/M/c (Erlang C).
 
 from __future__ import annotations
 
-import functools
 import math
 from dataclasses import dataclass, replace
 from statistics import NormalDist
+from typing import NamedTuple
 
 from cdk_sagemaker_llm.choosing.load import Load
 from cdk_sagemaker_llm.choosing.question import Objective
@@ -73,6 +73,25 @@ class Speed:
         )
 
 
+class Line(NamedTuple):
+    """
+    A line: which part of the requests wait in it, and for how many seconds all do on
+    average.
+    """
+
+    waiting: float
+    mean: float
+
+    def longest(self, share: float) -> float:
+        """
+        Return the wait that such a share of requests do not exceed; those that do wait
+        do so exponentially.
+        """
+        if self.waiting <= 1 - share or self.mean <= 0:
+            return 0.0
+        return self.mean / self.waiting * math.log(self.waiting / (1 - share))
+
+
 class Sizing:
     """
     Copies with the same service times, under one load.
@@ -87,7 +106,6 @@ class Sizing:
         self._deviations = NormalDist().inv_cdf(objective.requests)
         self._speeds: dict[tuple[float, int], Speed | None] = {}
         self._least: dict[int, int | None] = {}
-        self._recorded = functools.cache(self._at_rate)
 
     def speed(self, level: float, copies: int) -> Speed | None:
         """
@@ -98,17 +116,6 @@ class Sizing:
         if key not in self._speeds:
             self._speeds[key] = self._speed(level, copies)
         return self._speeds[key]
-
-    def seen(self, rate: float, copies: int) -> Speed | None:
-        """
-        Return how fast so many copies answer at a rate that a simulation recorded, of
-        users as well.
-        """
-        if not copies:
-            return None
-        # Rates that differ by less than a hundredth are one.
-        digits = 2 - math.floor(math.log10(rate))
-        return self._recorded(round(rate, digits), copies)
 
     def keeps(self, level: float, copies: int) -> bool:
         """
@@ -190,37 +197,40 @@ class Sizing:
             return None
         share = self.objective.requests
         start = self._times.overhead_seconds + self._kind.prompt_seconds
-        wait = self._wait(rate, copies, steady, share)
-        usual = self._wait(rate, copies, steady, 0.5)
-        if math.isinf(wait):
+        prompts, places = self._lines(rate, copies, steady)
+        if places is None:
             return None
+        wait = prompts.longest(share) + places.longest(share)
+        usual = prompts.longest(0.5) + places.longest(0.5)
         return Speed(
             ttft=start + wait + steady.token,
             tpot=self._slowest(steady, copies),
             median_ttft=start + usual + steady.token,
             median_tpot=steady.token,
-            mean=self._times.overhead_seconds + steady.seconds,
+            mean=self._times.overhead_seconds + steady.seconds + places.mean,
             sequences=steady.sequences,
             rate=rate,
         )
 
-    def _wait(self, rate: float, copies: int, steady: Steady, share: float) -> float:
+    def _lines(
+        self, rate: float, copies: int, steady: Steady
+    ) -> tuple[Line, Line | None]:
         """
-        Return the seconds that such a share of requests wait at most before their
-        prompt's turn.
+        Return the line for the prompt's turn, and that for a place in a batch; ``None``
+        where it grows for ever.
         """
-        busy = rate / copies * self._kind.prompt_seconds
-        mean = self._kind.prompt_seconds * busy * (1 + self._spread) / (2 * (1 - busy))
-        for_prompts = tail(busy, mean, share)
-        places = math.floor(self._kind.most) * copies
+        work = self._kind.prompt_seconds
+        busy = rate / copies * work
+        mean = work * busy * (1 + self._spread) / (2 * (1 - busy))
+        prompts = Line(busy, mean)
+        servers = math.floor(self._kind.most) * copies
         used = rate * steady.seconds
-        if used < _NEVER_FULL * places:
-            return for_prompts
-        if used >= places:
-            return math.inf
-        waiting = erlang_c(places, used)
-        mean = waiting * steady.seconds / (2 * (places - used))
-        return for_prompts + tail(waiting, mean, share)
+        if used >= servers:
+            return prompts, None
+        if servers > _MANY and used < _NEVER_FULL * servers:
+            return prompts, Line(0.0, 0.0)
+        waiting = erlang_c(servers, used)
+        return prompts, Line(waiting, waiting * steady.seconds / (2 * (servers - used)))
 
     def _slowest(self, steady: Steady, copies: int) -> float:
         """
@@ -235,16 +245,6 @@ class Sizing:
         more = min(sequences + self._deviations * deviation, self._kind.most)
         pace = self._times.pace
         return steady.token * max(pace(more) / pace(max(sequences, 1e-9)), 1.0)
-
-
-def tail(waiting: float, mean: float, share: float) -> float:
-    """
-    Return the wait that such a share of requests do not exceed, where some wait, and
-    all on average for ``mean``; those that do wait do so exponentially.
-    """
-    if waiting <= 1 - share or mean <= 0:
-        return 0.0
-    return mean / waiting * math.log(waiting / (1 - share))
 
 
 def erlang_c(servers: int, offered: float) -> float:

@@ -251,9 +251,7 @@ class AskedBounds:
     ] = None
     scale_to_zero: Annotated[
         bool,
-        typer.Option(
-            "--scale-to-zero", help="Nothing need run while nobody asks."
-        ),
+        typer.Option("--scale-to-zero", help="Nothing need run while nobody asks."),
     ] = False
     service_times: Annotated[
         list[Path] | None,
@@ -272,7 +270,8 @@ class AskedBounds:
         float, typer.Option(help="Assume this part of drafted tokens to be accepted.")
     ] = 0.0
     adapter_cost: Annotated[
-        float, typer.Option(help="Assume steps with LoRA to take so many times as long.")
+        float,
+        typer.Option(help="Assume steps with LoRA to take so many times as long."),
     ] = 1.0
 
     def engines(self) -> tuple[Engine, ...]:
