@@ -138,7 +138,9 @@ def test_a_day_opens_and_closes() -> None:
     costs = scaling_costs(choose(question))
 
     opens, closes = 5 * 60 + 45, 19 * 60
-    by_the_clock = Scaling(least=1, most=2, hours=Hours(opens=opens, closes=closes, copies=2))
+    by_the_clock = Scaling(
+        least=1, most=2, hours=Hours(opens=opens, closes=closes, copies=2)
+    )
     assert costs[by_the_clock] == pytest.approx(1131.58, abs=0.5)
     assert costs[Scaling(least=2, most=2)] == pytest.approx(1460.0)
 
