@@ -17,11 +17,18 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.choosing.question import Objective, Question, Speedups
     from cdk_sagemaker_llm.choosing.scaling import Hours, Scaling
     from cdk_sagemaker_llm.choosing.setups import Refusal, Setup
+    from cdk_sagemaker_llm.choosing.sharing import (
+        Host,
+        Sharing,
+        Tenant,
+        choose_together,
+    )
 
 __all__ = [
     "Answer",
     "Candidate",
     "Choice",
+    "Host",
     "Hours",
     "Objective",
     "Question",
@@ -30,14 +37,18 @@ __all__ = [
     "Scaling",
     "Sensitivity",
     "Setup",
+    "Sharing",
     "Speedups",
+    "Tenant",
     "choose",
+    "choose_together",
 ]
 
 _HOMES = {
     "Answer": "choosing.answer",
     "Candidate": "choosing.candidates",
     "Choice": "choosing.answer",
+    "Host": "choosing.sharing",
     "Hours": "choosing.scaling",
     "Objective": "choosing.question",
     "Question": "choosing.question",
@@ -46,8 +57,11 @@ _HOMES = {
     "Scaling": "choosing.scaling",
     "Sensitivity": "choosing.answer",
     "Setup": "choosing.setups",
+    "Sharing": "choosing.sharing",
     "Speedups": "choosing.question",
+    "Tenant": "choosing.sharing",
     "choose": "choosing.choosing",
+    "choose_together": "choosing.sharing",
 }
 
 __getattr__, __dir__ = lazily(__name__, _HOMES)

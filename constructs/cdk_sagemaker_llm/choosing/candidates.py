@@ -174,7 +174,7 @@ class Candidate:
         """
         (series,) = outcome.workloads.values()
         spent = sum(outcome.instance_hours.values())
-        kept, speeds = _kept(series, sizing)
+        kept, speeds = kept_share(series, sizing)
         totals = series.totals
         return Result(
             monthly_cost=self._monthly(spent, outcome.duration),
@@ -192,7 +192,13 @@ class Candidate:
         return hours * price * HOURS_A_MONTH * _HOUR / duration
 
 
-def _kept(series: Series, sizing: Sizing) -> tuple[float, list[tuple[Speed, float]]]:
+def kept_share(
+    series: Series, sizing: Sizing
+) -> tuple[float, list[tuple[Speed, float]]]:
+    """
+    Return the part of the minutes that kept the objective, and how fast answers were in
+    each, with how many there were.
+    """
     kept, speeds = 0, []
     aim = sizing.objective
     lost = [

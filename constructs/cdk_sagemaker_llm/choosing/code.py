@@ -87,8 +87,8 @@ def _filling(candidate: Candidate, question: Question) -> Iterator[str]:
     yield "endpoint = LlmEndpoint("
     yield "    self,"
     yield '    "Endpoint",'
-    yield f"    model={_model(setup, question)},"
-    yield f"    serving={_serving(setup, question)},"
+    yield f"    model={model_text(setup, question)},"
+    yield f"    serving={serving_text(setup, question)},"
     yield f'    instance_type="{setup.instance_type}",'
     if candidate.copies > 1:
         yield f"    instance_count={candidate.copies},"
@@ -113,12 +113,12 @@ def _shared(candidate: Candidate, question: Question) -> Iterator[str]:
         yield f"    min_instance_count={least},"
     yield f"    max_instance_count={most},"
     if not isinstance(setup.serving, Vllm):
-        yield f"    engine={_serving(setup, question)},"
+        yield f"    engine={serving_text(setup, question)},"
     yield ")"
     yield "model = host.add_model("
     yield '    "Model",'
-    yield f"    model={_model(setup, question)},"
-    yield f"    serving={_serving(setup, question)},"
+    yield f"    model={model_text(setup, question)},"
+    yield f"    serving={serving_text(setup, question)},"
     yield f"    copies={candidate.copies},"
     yield ")"
     if scaling.is_fixed:
@@ -167,7 +167,10 @@ def _bounds(scaling: Scaling) -> str:
     return f"min_capacity={scaling.least}, max_capacity={scaling.most}"
 
 
-def _serving(setup: Setup, question: Question) -> str:
+def serving_text(setup: Setup, question: Question) -> str:
+    """
+    Write the serving configuration of a setup.
+    """
     serving = setup.serving
     drafted = question.speedups.drafted_tokens
     if isinstance(serving, Sglang):
@@ -192,7 +195,10 @@ def _context(serving: Serving) -> object:
     return serving.max_model_len
 
 
-def _model(setup: Setup, question: Question) -> str:
+def model_text(setup: Setup, question: Question) -> str:
+    """
+    Write where the weights of a setup come from.
+    """
     more = ""
     if question.revision is not None and setup.model == question.model:
         more += f', revision="{question.revision}"'

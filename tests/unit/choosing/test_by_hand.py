@@ -17,6 +17,7 @@ from cdk_sagemaker_llm.choosing import (
     Question,
     Scaling,
     choose,
+    choose_together,
 )
 from cdk_sagemaker_llm.choosing.load import Load
 from cdk_sagemaker_llm.choosing.sizing import Sizing, erlang_c
@@ -217,3 +218,50 @@ def test_four_together_against_four_copies(
     assert best.candidate.setup.degree == degree
     assert best.candidate.scaling == Scaling(least=copies, most=copies)
     assert best.cost == pytest.approx(cost)
+
+
+@pytest.mark.parametrize(
+    ("prices", "is_shared", "separate", "together"),
+    [
+        ({FOUR_GPUS: 4.0}, True, 5840.0, 2920.0),
+        ({FOUR_GPUS: 4.0, ONE_GPU: 1.0}, False, 1460.0, 2920.0),
+    ],
+    ids=["hosts of four GPUs alone", "hosts of one GPU as well"],
+)
+def test_two_models_on_one_host_against_two(
+    prices: dict[str, float], is_shared: bool, separate: float, together: float
+) -> None:
+    """
+    Each needs one copy on one GPU: 1 request a second takes one of 10 seats.
+
+    Where all instances have four GPUs, two of 4 dollars an hour are 8 * 730 = 5,840 a
+    month, and one is 2,920. Where there are instances of one GPU for 1 dollar, two of
+    them are 1,460.
+    """
+    question = Question(
+        model=MODEL,
+        traffic=Constant(rate=1, lengths=Lengths(prompt=10, answer=50)),
+        objective=Objective(ttft=0.5, tpot=0.1),
+        instance_types=tuple(prices),
+        engines=("vllm",),
+        prices=prices,
+        measured=tuple(
+            measured(seats(0.02, 10), name, degree)
+            for name, degree in (
+                (ONE_GPU, 1),
+                (FOUR_GPUS, 1),
+                (FOUR_GPUS, 2),
+                (FOUR_GPUS, 4),
+            )
+        ),
+        duration=HOUR,
+    )
+
+    found = choose_together([question, question])
+
+    assert found.host is not None
+    assert found.separate_cost == pytest.approx(separate)
+    assert found.host.monthly_cost == pytest.approx(together)
+    assert [one.copies for one in found.host.tenants] == [1, 1]
+    assert found.host.instances == 1
+    assert found.is_shared is is_shared
