@@ -4,7 +4,7 @@ The construct call that deploys a candidate, and a whole app around it, as text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from textwrap import indent
 
 from cdk_sagemaker_llm.choosing.candidates import Candidate
@@ -93,11 +93,10 @@ def _filling(candidate: Candidate, question: Question) -> Iterator[str]:
     if candidate.copies > 1:
         yield f"    instance_count={candidate.copies},"
     yield ")"
-    if scaling.is_fixed:
-        return
-    yield f"count = endpoint.auto_scale_instance_count({_bounds(scaling)})"
-    yield from _scaled(scaling, "per_instance")
-    yield from _accepted(candidate, question)
+    if not scaling.is_fixed:
+        yield f"count = endpoint.auto_scale_instance_count({_bounds(scaling)})"
+        yield from _scaled(scaling, "per_instance")
+    yield from accepted(_warnings(candidate, question))
 
 
 def _shared(candidate: Candidate, question: Question) -> Iterator[str]:
@@ -121,25 +120,33 @@ def _shared(candidate: Candidate, question: Question) -> Iterator[str]:
     yield f"    serving={serving_text(setup, question)},"
     yield f"    copies={candidate.copies},"
     yield ")"
-    if scaling.is_fixed:
-        return
-    yield f"count = model.auto_scale_copy_count({_bounds(scaling)})"
-    yield from _scaled(scaling, "per_copy")
-    yield from _accepted(candidate, question)
+    if not scaling.is_fixed:
+        yield f"count = model.auto_scale_copy_count({_bounds(scaling)})"
+        yield from _scaled(scaling, "per_copy")
+    yield from accepted(_warnings(candidate, question))
 
 
-def _accepted(candidate: Candidate, question: Question) -> Iterator[str]:
+def accepted(warnings: Iterable[tuple[str, str]]) -> Iterator[str]:
     """
     Accept what a synthesis would warn of and the question has decided.
     """
-    for code, why in _warnings(candidate, question):
+    for code, why in warnings:
         yield "Annotations.of(self).acknowledge_warning("
         yield f'    "cdk-sagemaker-llm:{code}",'
         yield f'    "{why}",'
         yield ")"
 
 
+def token_warnings(setup: Setup) -> Iterator[tuple[str, str]]:
+    """
+    Give the warning that a gated model's token brings along, and why it is accepted.
+    """
+    if _is_gated(setup):
+        yield "LLM202", "whoever may call DescribeModel may read the token"
+
+
 def _warnings(candidate: Candidate, question: Question) -> Iterator[tuple[str, str]]:
+    yield from token_warnings(candidate.setup)
     if candidate.scaling.is_fixed:
         return
     if question.revision is None or candidate.setup.model != question.model:

@@ -12,7 +12,12 @@ from cdk_sagemaker_llm.catalog.prices import HOURS_A_MONTH
 from cdk_sagemaker_llm.choosing.answer import Answer
 from cdk_sagemaker_llm.choosing.candidates import kept_share
 from cdk_sagemaker_llm.choosing.choosing import Progress, choose
-from cdk_sagemaker_llm.choosing.code import model_text, serving_text
+from cdk_sagemaker_llm.choosing.code import (
+    accepted,
+    model_text,
+    serving_text,
+    token_warnings,
+)
 from cdk_sagemaker_llm.choosing.load import Load
 from cdk_sagemaker_llm.choosing.question import Question
 from cdk_sagemaker_llm.choosing.setups import Setup, setups
@@ -92,7 +97,8 @@ class Host:
                 f"    copies={one.copies},",
                 ")",
             ]
-        return "\n".join(lines)
+        warnings = {each for one in self.tenants for each in token_warnings(one.setup)}
+        return "\n".join([*lines, *accepted(sorted(warnings))])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

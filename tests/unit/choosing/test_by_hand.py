@@ -221,15 +221,15 @@ def test_four_together_against_four_copies(
 
 
 @pytest.mark.parametrize(
-    ("prices", "is_shared", "separate", "together"),
+    ("prices", "separate", "together"),
     [
-        ({FOUR_GPUS: 4.0}, True, 5840.0, 2920.0),
-        ({FOUR_GPUS: 4.0, ONE_GPU: 1.0}, False, 1460.0, 2920.0),
+        ({FOUR_GPUS: 4.0}, 5840.0, 2920.0),
+        ({FOUR_GPUS: 4.0, ONE_GPU: 1.0}, 1460.0, 2920.0),
     ],
     ids=["hosts of four GPUs alone", "hosts of one GPU as well"],
 )
 def test_two_models_on_one_host_against_two(
-    prices: dict[str, float], is_shared: bool, separate: float, together: float
+    prices: dict[str, float], separate: float, together: float
 ) -> None:
     """
     Each needs one copy on one GPU: 1 request a second takes one of 10 seats.
@@ -264,4 +264,4 @@ def test_two_models_on_one_host_against_two(
     assert found.host.monthly_cost == pytest.approx(together)
     assert [one.copies for one in found.host.tenants] == [1, 1]
     assert found.host.instances == 1
-    assert found.is_shared is is_shared
+    assert found.is_shared == (together < separate)
