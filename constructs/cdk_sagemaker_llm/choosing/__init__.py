@@ -13,7 +13,7 @@ from cdk_sagemaker_llm._lazily import lazily
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.choosing.answer import Answer, Choice, Sensitivity
     from cdk_sagemaker_llm.choosing.candidates import Candidate, Result
-    from cdk_sagemaker_llm.choosing.choosing import choose
+    from cdk_sagemaker_llm.choosing.choosing import Progress, choose
     from cdk_sagemaker_llm.choosing.question import Objective, Question, Speedups
     from cdk_sagemaker_llm.choosing.scaling import Hours, Scaling
     from cdk_sagemaker_llm.choosing.setups import Refusal, Setup
@@ -31,6 +31,7 @@ __all__ = [
     "Host",
     "Hours",
     "Objective",
+    "Progress",
     "Question",
     "Refusal",
     "Result",
@@ -51,6 +52,7 @@ _HOMES = {
     "Host": "choosing.sharing",
     "Hours": "choosing.scaling",
     "Objective": "choosing.question",
+    "Progress": "choosing.choosing",
     "Question": "choosing.question",
     "Refusal": "choosing.setups",
     "Result": "choosing.candidates",
