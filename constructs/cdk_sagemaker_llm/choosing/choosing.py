@@ -309,7 +309,7 @@ class _Search:
             if best.candidate.setup.model != self._question.model:
                 yield (
                     f"{best.candidate.setup.model} is a quantized copy, whose answers "
-                    "differ: compare them with the model's, or ask with quantized=False"
+                    "differ: compare them with the model's before you deploy it"
                 )
         yield (
             "which types a region offers is not in the catalogue: a price says that "
