@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from cdk_sagemaker_llm.choosing.question import Question
 from cdk_sagemaker_llm.simulation.traffic.base import Users
+from cdk_sagemaker_llm.simulation.traffic.lengths import Lengths
 
 if TYPE_CHECKING:
     import numpy as np
@@ -91,7 +92,14 @@ class Load:
         hours = (begin + np.arange(count)) // 60 % _HOURS
         tops = np.zeros(_HOURS, dtype=np.int64)
         np.maximum.at(tops, hours, minutes)
-        mean = float(prompts.mean())
+        mean, answer = float(prompts.mean()), float(answers.mean())
+        spread = float(prompts.var() / max(mean, 1.0) ** 2)
+        lengths = getattr(traffic, "lengths", None)
+        if isinstance(lengths, Lengths):
+            mean, answer = lengths.prompts.mean, lengths.answers.mean
+        else:
+            # A simulation of the same trace is told whole tokens.
+            mean, answer = float(round(mean)), float(round(answer))
         return cls(
             levels=tuple(levels.tolist()),
             minutes=minutes,
@@ -100,8 +108,8 @@ class Load:
             tops=tuple(tops.tolist()),
             think=think,
             prompt=mean,
-            answer=float(answers.mean()),
-            spread=float(prompts.var() / max(mean, 1.0) ** 2),
+            answer=answer,
+            spread=spread,
             longest=int((prompts + answers).max()),
         )
 

@@ -25,6 +25,7 @@ NAMES = [
     "benchmark",
     "chat",
     "check",
+    "choose",
     "doctor",
     "invoke",
     "load-test",

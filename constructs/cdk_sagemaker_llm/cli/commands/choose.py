@@ -15,6 +15,7 @@ import typer
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.choosing.answer import Answer
 from cdk_sagemaker_llm.choosing.choosing import choose as chosen_for
+from cdk_sagemaker_llm.choosing.load import Load
 from cdk_sagemaker_llm.choosing.question import (
     ENGINES,
     Engine,
@@ -126,9 +127,10 @@ class AskedTraffic:
             timeout=seconds("--timeout", self.timeout),
         )
 
-    def simulated(self) -> str:
+    def simulated(self, prompt: float, answer: float) -> str:
         """
-        Write the command that plays the same traffic out for a synthesised app.
+        Write the command that plays the same traffic out for a synthesised app, with
+        the tokens of prompts and answers.
         """
         words = ["sagemaker-llm simulate cdk.out"]
         if self.users is not None:
@@ -149,11 +151,9 @@ class AskedTraffic:
             if value is not None
         ]
         if self.trace is None:
-            words.append(
-                f"--prompt-tokens {self.input_tokens} --answer-tokens "
-                f"{self.output_tokens}"
-            )
+            prompt, answer = self.input_tokens, self.output_tokens
             words += [f"--spread {self.spread:g}"] * bool(self.spread)
+        words.append(f"--prompt-tokens {prompt:.0f} --answer-tokens {answer:.0f}")
         words.append(f"--duration {self.duration}")
         words += [f"--timeout {self.timeout}"] * (self.timeout != "60s")
         words += [f"--seed {self.seed}"] * bool(self.seed)
@@ -370,7 +370,9 @@ def choose(
     if as_json:
         typer.echo(json.dumps(choices.facts_of(answer, prices), indent=2))
     else:
-        choices.show_answer(answer, prices, traffic.simulated())
+        load = Load.of(question)
+        simulation = traffic.simulated(load.prompt, load.answer)
+        choices.show_answer(answer, prices, simulation)
     raise typer.Exit(NOTHING if answer.best is None else FOUND)
 
 
