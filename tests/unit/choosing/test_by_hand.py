@@ -6,6 +6,7 @@ An hour of any instance costs one dollar, so that a month of one costs 730.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -27,6 +28,7 @@ from cdk_sagemaker_llm.simulation import (
     Lengths,
     Measurement,
     ServiceTimes,
+    Users,
 )
 
 MODEL = "HuggingFaceH4/zephyr-7b-beta"
@@ -68,10 +70,11 @@ def scaling_costs(answer: Answer) -> dict[Scaling, float]:
     return {one.candidate.scaling: round(one.cost, 2) for one in answer.choices}
 
 
+TEN_EACH = Lengths(prompt=10, answer=10)
 # A second for each request: 10 tokens of 0.1 s.
 SECOND_EACH = Question(
     model=MODEL,
-    traffic=Constant(rate=2, lengths=Lengths(prompt=10, answer=10)),
+    traffic=Constant(rate=2, lengths=TEN_EACH),
     objective=Objective(ttft=0.6, tpot=0.2),
     instance_types=(ONE_GPU,),
     engines=("vllm",),
@@ -111,6 +114,74 @@ def test_four_servers_keep_what_three_do_not() -> None:
     assert answer.best is not None
     assert answer.best.candidate.scaling == Scaling(least=4, most=4)
     assert answer.best.cost == pytest.approx(2920.0)
+
+
+@pytest.mark.parametrize(
+    ("budget", "is_found"), [(2919.0, False), (2920.0, True)], ids=["short", "enough"]
+)
+def test_a_budget_is_held(budget: float, *, is_found: bool) -> None:
+    """
+    Of the four servers at 2,920 dollars a month.
+    """
+    answer = choose(replace(SECOND_EACH, budget=budget))
+
+    assert (answer.best is not None) == is_found
+    if not is_found:
+        first = answer.choices[0]
+        assert first.reason == "it costs 2,920 $ a month, over the budget of 2,919"
+        with pytest.raises(ValueError, match="nothing keeps the objective"):
+            _ = answer.construct_call
+
+
+def test_both_ends_of_the_interval_are_asked() -> None:
+    """
+    Of requests that may take half or twice their second.
+
+    In half of it, one request is under way, and the first token comes after 0.05 s:
+    with 2 servers Erlang C is 1/3, and 95 % wait for at most 0.5 / (2 * 1) *
+    ln(6.667) = 0.47 s of 0.55. In twice of it four are under way, and the first token
+    takes 0.2 s: with 6 servers C is 0.285, and 95 % wait 2 / (2 * 2) * ln(5.7) = 0.87
+    s of 0.4; with 7 it is 0.135, and they wait 2 / (2 * 3) * ln(2.7) = 0.33 s.
+    """
+    times = replace(seats(0.1, 1), spread=(0.5, 2.0))
+    question = replace(
+        SECOND_EACH,
+        measured=(measured(times),),
+        objective=replace(SECOND_EACH.objective, tpot=0.3),
+    )
+
+    found = {
+        one.what: one.candidate.scaling.most
+        for one in choose(question).sensitivity
+        if one.candidate is not None
+    }
+
+    assert found["service times at the quick end of their interval"] == 2
+    assert found["service times at the slow end of their interval"] == 7
+
+
+def test_the_same_question_has_the_same_answer() -> None:
+    """
+    In the same order, to the last digit.
+    """
+    first, second = choose(SECOND_EACH), choose(SECOND_EACH)
+
+    assert [one.result for one in first.choices] == [
+        one.result for one in second.choices
+    ]
+
+
+def test_users_slow_down_with_the_service() -> None:
+    """
+    Twenty who think for 9 s and wait for one ask at most 2 requests a second, so that
+    the four servers of that rate keep it for them as well.
+    """
+    users = Users(count=20, think=9, lengths=TEN_EACH)
+
+    best = choose(replace(SECOND_EACH, traffic=users)).best
+
+    assert best is not None
+    assert best.candidate.scaling == Scaling(least=4, most=4)
 
 
 def test_a_day_opens_and_closes() -> None:
