@@ -92,6 +92,10 @@ class _Search:
         self._question = question
         self._progress = progress
         self._load = Load.of(question)
+        if not self._load.levels[-1]:
+            raise ValueError(
+                f"traffic must have requests, got none in {question.duration:g} s"
+            )
         self._sizings: dict[tuple[ServiceTimes, float], Sizing] = {}
         self._setups, self._refusals = setups(question, self._load)
 
@@ -164,6 +168,8 @@ class _Search:
             one.played is None or not keeps or over,
             not keeps or over,
             one.cost if keeps else -result.kept,
+            # Whose answers are the model's own.
+            candidate.setup.model != self._question.model,
             candidate.setup.shares,
             not candidate.scaling.is_fixed,
             result.ttft[1] + result.tpot[1],
@@ -226,27 +232,16 @@ class _Search:
         ]
 
     def _reason(self, one: _Found, best: _Found | None) -> str:
-        result, question = one.result, self._question
-        budget, aim = question.budget, question.objective
+        result, budget = one.result, self._question.budget
         if not self._keeps(result):
-            return _missed(result, question)
+            return _missed(result, self._question)
         if budget is not None and one.cost > budget:
             return (
                 f"it costs {one.cost:,.0f} $ a month, over the budget of {budget:,.0f}"
             )
-        if one is best or best is None:
-            return "" if one is best else "it was not simulated"
-        more = one.cost - best.cost
-        faster = result.ttft[1] < best.result.ttft[1]
-        gain = ", for a sooner first token" if faster else ""
-        if more <= 0:
-            return (
-                "it costs as much or less by estimate, and was not simulated"
-                if one.played is None
-                else f"it costs the same, with {aim.requests:.0%} of first tokens "
-                f"after {result.ttft[1]:.2f} s"
-            )
-        return f"it costs {more:,.0f} $ a month more{gain}"
+        if best is None:
+            return "it was not simulated"
+        return "" if one is best else _beaten(one, best)
 
     def _hopeless(self, kept: Sequence[Setup]) -> Iterator[Refusal]:
         for setup in kept:
@@ -377,6 +372,25 @@ def _front(good: Sequence[_Found]) -> set[int]:
             quickest = one.result.ttft[1]
             found.add(id(one))
     return found
+
+
+def _beaten(one: _Found, best: _Found) -> str:
+    """
+    Say why one that keeps the objective is not the best.
+    """
+    result, more = one.result, one.cost - best.cost
+    if more > 0:
+        faster = result.ttft[1] < best.result.ttft[1]
+        gain = ", for a sooner first token" if faster else ""
+        return f"it costs {more:,.0f} $ a month more{gain}"
+    if one.played is None:
+        return "it costs as much or less by estimate, and was not simulated"
+    if one.candidate.setup.model != best.candidate.setup.model:
+        return "it costs the same, and its answers are not the model's own"
+    return (
+        f"it costs the same, with 95 % of first tokens within {result.ttft[1]:.2f} s, "
+        f"not {best.result.ttft[1]:.2f}"
+    )
 
 
 def _missed(result: Result, question: Question) -> str:

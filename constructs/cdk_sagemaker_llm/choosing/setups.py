@@ -123,6 +123,11 @@ def setups(question: Question, load: Load) -> tuple[list[Setup], list[Refusal]]:
         names += quantized_copies(question.model)
     for name in names:
         architecture = question.architecture or ModelArchitecture.of(name)
+        if not architecture.kv_elements_per_token:
+            raise ValueError(
+                f"model must write text, which {name} does not; sagemaker-llm plan "
+                "ranks the types that it fits"
+            )
         context = _context(architecture, load)
         for engine in question.engines:
             for kind in _types(question):

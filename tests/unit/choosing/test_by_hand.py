@@ -160,6 +160,33 @@ def test_both_ends_of_the_interval_are_asked() -> None:
     assert found["service times at the slow end of their interval"] == 7
 
 
+def test_of_equal_costs_the_models_own_answers_win() -> None:
+    """
+    A quantized copy that is quicker on the same instance is no reason to take it.
+    """
+    names = ("Qwen/Qwen3-8B", "Qwen/Qwen3-8B-FP8", "Qwen/Qwen3-8B-AWQ")
+    question = replace(
+        SECOND_EACH,
+        model=names[0],
+        traffic=Constant(rate=0.1, lengths=TEN_EACH),
+        objective=Objective(ttft=5, tpot=0.3),
+        measured=tuple(
+            replace(measured(seats(pace, 8)), model=name)
+            for name, pace in zip(names, (0.1, 0.05, 0.04), strict=True)
+        ),
+    )
+
+    choices = choose(question).choices
+
+    one_each = [one for one in choices if one.candidate.scaling.most == 1]
+    assert one_each[0].candidate.setup.model == names[0]
+    assert {one.cost for one in one_each} == {730.0}
+    assert {one.reason for one in one_each} == {
+        "",
+        "it costs the same, and its answers are not the model's own",
+    }
+
+
 def test_the_same_question_has_the_same_answer() -> None:
     """
     In the same order, to the last digit.

@@ -77,6 +77,19 @@ def test_requests_beyond_the_context_are_refused() -> None:
         choose(asked(traffic=Constant(rate=1, lengths=lengths), duration=60.0))
 
 
+def test_nothing_to_do_is_refused() -> None:
+    """
+    Neither a load without requests, nor a model that writes no text.
+    """
+    with pytest.raises(ValueError, match="traffic must have requests, got none in 60"):
+        choose(asked(traffic=Constant(rate=0, lengths=LENGTHS), duration=60.0))
+    encoder = Question(
+        model="BAAI/bge-m3", traffic=STEADY, objective=OBJECTIVE, duration=60.0
+    )
+    with pytest.raises(ValueError, match="model must write text, which BAAI/bge-m3"):
+        choose(encoder)
+
+
 def test_drafts_end_at_their_first_mistake() -> None:
     """
     Of 2 tokens, each accepted in half of the cases, a step yields 1 + 1/2 + 1/4.
