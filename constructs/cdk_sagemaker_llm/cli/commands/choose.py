@@ -56,7 +56,7 @@ class AskedTraffic:
         str | None,
         typer.Option(
             help="Requests, as 20/min or 5/s: all the time, or with --peak at the "
-            "quietest hour of a day."
+            "quietest hour of a day; if omitted, --users or --trace says the load."
         ),
     ] = None
     peak: Annotated[
@@ -68,7 +68,9 @@ class AskedTraffic:
     ] = None
     users: Annotated[
         int | None,
-        typer.Option(min=1, help="Users who wait for each answer, instead of a rate."),
+        typer.Option(
+            min=1, help="Users who wait for each answer; if omitted, there is a rate."
+        ),
     ] = None
     think: Annotated[
         str | None,
@@ -77,8 +79,8 @@ class AskedTraffic:
     trace: Annotated[
         Path | None,
         typer.Option(
-            help="A file of requests, instead of a rate: a CSV file, or a trace of "
-            "Azure's or Mooncake's."
+            help="A CSV file of requests, or a trace of Azure's or Mooncake's; if "
+            "omitted, there is a rate."
         ),
     ] = None
     input_tokens: Annotated[int, typer.Option(min=1, help="Tokens of a prompt.")] = 500
