@@ -30,7 +30,7 @@ from cdk_sagemaker_llm.serving.lmi.vllm import LmiVllm
 from cdk_sagemaker_llm.serving.parameters import gated_findings
 from cdk_sagemaker_llm.serving.support_check import check_support
 from cdk_sagemaker_llm.simulation.fleet import start_seconds
-from cdk_sagemaker_llm.simulation.service.roofline import estimate_service_times
+from cdk_sagemaker_llm.simulation.service.estimate import estimate_service_times
 from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
 
 Serving = Vllm | LmiVllm | Sglang
@@ -224,9 +224,9 @@ class _Case:
         measured = next(same, None)
         if measured is not None:
             return measured
-        # A sequence is half written on average.
-        tokens = round(load.prompt + load.answer / 2)
-        return estimate_service_times(found, sequence_tokens=tokens)
+        return estimate_service_times(
+            found, prompt_tokens=load.prompt, answer_tokens=load.answer
+        )
 
 
 def serving_of(engine: Engine, degree: int, context: int) -> Serving:
