@@ -155,6 +155,7 @@ destroy: setup ## Delete the app's stacks from that account.
 bench: setup .venv-clients/aioboto3/.ready ## Measure checks, plans, the client, load tests, the embedded AWS, and synth against L1 classes.
 	@$(BIN)/python -m benchmarks.checks
 	@$(BIN)/python -m benchmarks.simulation
+	@$(BIN)/python -m benchmarks.choosing
 	@$(BIN)/python -m benchmarks.client
 	@$(BIN)/python -m benchmarks.async_client
 	@$(BIN)/python -m benchmarks.load

@@ -31,6 +31,7 @@ FLOORS = (
     "serving",
     "fit",
     "simulation",
+    "choosing",
     "pages",
     "client",
     "load",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         Processor,
         find_instance_type,
     )
+    from cdk_sagemaker_llm.choosing.choosing import choose
     from cdk_sagemaker_llm.client.requests import Schema
     from cdk_sagemaker_llm.demand import Assumptions, Demand, DraftModel, EngineName
     from cdk_sagemaker_llm.findings import Finding, Severity
@@ -269,6 +270,7 @@ __all__ = [
     "VllmOmni",
     "WeightFormat",
     "Windows",
+    "choose",
     "find_image",
     "find_instance_type",
 ]
@@ -388,6 +390,7 @@ _HOMES = {
     "VllmOmni": "serving.engines.vllm",
     "WeightFormat": "architectures.weight_format",
     "Windows": "fit.releases",
+    "choose": "choosing.choosing",
     "find_image": "catalog.images",
     "find_instance_type": "catalog.instances",
 }

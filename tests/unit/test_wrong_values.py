@@ -104,6 +104,7 @@ NOT_CALLED = {
     "Statement",
     "Units",
     "VariantMetricOptions",
+    "choose",
     "find_image",
     "find_instance_type",
 }

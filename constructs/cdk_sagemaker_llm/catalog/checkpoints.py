@@ -59,6 +59,22 @@ def class_facts(name: str) -> Mapping[str, Any]:
     return facts
 
 
+def quantized_copies(model_id: str) -> list[str]:
+    """
+    Return the quantized copies of a model that the catalogue has, by their names, those
+    of its own organisation first.
+    """
+    own = model_id.lower().partition("/")[0]
+    found = [
+        name
+        for name in load("architectures.json")["models"]
+        if name.lower() != model_id.lower()
+        and _plain(name) == _plain(model_id)
+        and (known_config(name) or {}).get("quantization_config")
+    ]
+    return sorted(found, key=lambda name: (not name.lower().startswith(own), name))
+
+
 def _shape(model_id: str) -> str:
     names = load("architectures.json")["models"]
     return str(names.get(_by_name().get(model_id.lower(), model_id), ""))

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 from cdk_sagemaker_llm.catalog._data import load
 
+HOURS_A_MONTH = 730
+"""Hours of an average month, as AWS's own calculators count them."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Price:

@@ -48,12 +48,20 @@ def run(scenario: Scenario, method: Method | None = None) -> Outcome:
     if is_queued:
         method = "requests"
     if method is None:
-        are_few = _expected_requests(scenario) <= _MOST_FOLLOWED
-        method = "requests" if are_few else "aggregate"
+        method = suited_method(scenario)
     if method not in get_args(Method):
         raise ValueError(f"method must be 'requests' or 'aggregate', got {method!r}")
     way = requests.run if method == "requests" else aggregate.run
     return way(scenario)
+
+
+def suited_method(scenario: Scenario) -> Method:
+    """
+    Return how a scenario is computed where nothing is said: request by request as long
+    as they are few enough for that to take seconds.
+    """
+    are_few = _expected_requests(scenario) <= _MOST_FOLLOWED
+    return "requests" if are_few else "aggregate"
 
 
 def _expected_requests(scenario: Scenario) -> float:

@@ -25,6 +25,7 @@ NAMES = [
     "benchmark",
     "chat",
     "check",
+    "choose",
     "doctor",
     "invoke",
     "load-test",
@@ -38,7 +39,15 @@ NAMES = [
     "support",
 ]
 GROUPS = {
-    "Before deploying": ["new", "check", "support", "plan", "simulate", "permissions"],
+    "Before deploying": [
+        "new",
+        "check",
+        "support",
+        "plan",
+        "choose",
+        "simulate",
+        "permissions",
+    ],
     "Run locally": ["local"],
     "Look into an account": ["preflight", "doctor", "adopt"],
     "Talk to an endpoint": ["invoke", "stream", "chat", "load-test", "benchmark"],

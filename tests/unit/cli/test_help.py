@@ -122,7 +122,7 @@ def test_commands_call_the_same_thing_by_the_same_word() -> None:
         options["load-test"] & options["simulate"]
     )
     asking = {"benchmark", "chat", "invoke", "load-test", "plan", "simulate", "stream"}
-    asking |= {"preflight", "doctor", "adopt"}
+    asking |= {"preflight", "doctor", "adopt", "choose"}
     assert {name for name, found in options.items() if "--profile" in found} == asking
     assert "--instance-type" in options["plan"] & options["check"]
     assert "--serving" in options["plan"] & options["check"]

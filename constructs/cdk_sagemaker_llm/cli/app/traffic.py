@@ -94,25 +94,35 @@ def traffic_of(
     service: ServiceTimes,
     duration: float,
 ) -> ModelTraffic:
-    if settings.users is not None:
-        return _users(settings)
-    if settings.shape not in SHAPES:
-        return _replayed(settings)
+    is_shape = settings.users is None and settings.shape in SHAPES
+    if settings.rate is not None or not is_shape:
+        return written_traffic(settings, duration)
     one = rate_at_target(model, service, settings.lengths)
-    if settings.rate is None and one > _ABSURD:
+    if one > _ABSURD:
         raise ValueError(
             f"--rate must be given: {model.name} meets its target at {one:.3g} "
             "requests a second and copy, for which no traffic is made"
         )
     copies = max(model.copies, 1)
-    rate = one * _QUIET * model.copies if settings.rate is None else settings.rate
-    if settings.shape == "constant" and settings.rate is None:
+    rate = one * _QUIET * model.copies
+    if settings.shape == "constant":
         rate = one * copies
     peak = settings.peak
     if peak is None:
-        peak = (
-            max(one * _BUSY * copies, rate) if settings.rate is None else rate * _BUSY
-        )
+        peak = max(one * _BUSY * copies, rate)
+    return _shaped(settings, rate * settings.scale, peak * settings.scale, duration)
+
+
+def written_traffic(settings: TrafficSettings, duration: float) -> ModelTraffic:
+    """
+    Make the traffic of settings that leave no rate open.
+    """
+    if settings.users is not None:
+        return _users(settings)
+    if settings.shape not in SHAPES:
+        return _replayed(settings)
+    rate = settings.rate or 0.0
+    peak = rate * _BUSY if settings.peak is None else settings.peak
     return _shaped(settings, rate * settings.scale, peak * settings.scale, duration)
 
 

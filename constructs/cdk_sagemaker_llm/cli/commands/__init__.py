@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import typer
 
 
-_BEFORE = ("new", "check", "support", "plan", "simulate", "permissions")
+_BEFORE = ("new", "check", "support", "plan", "choose", "simulate", "permissions")
 _ACCOUNT = ("preflight", "doctor", "adopt")
 _ASKING = ("invoke", "stream", "chat", "load_test", "benchmark")
 # In the order in which help lists them.

@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cdk_sagemaker_llm.catalog.prices import HOURS_A_MONTH
 from cdk_sagemaker_llm.cli.output.prices import (
-    HOURS_A_MONTH,
     NO_PRICE,
     Prices,
     dollars,

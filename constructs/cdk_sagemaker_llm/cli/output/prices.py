@@ -7,10 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict
 
-from cdk_sagemaker_llm.catalog.prices import Price
-
-HOURS_A_MONTH = 730
-"""Hours of an average month, as AWS's own calculators count them."""
+from cdk_sagemaker_llm.catalog.prices import HOURS_A_MONTH, Price
 
 NO_PRICE = "no price known"
 _ELSEWHERE = "*"

@@ -7,13 +7,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from cdk_sagemaker_llm.catalog.prices import known_prices, list_date
+from cdk_sagemaker_llm.catalog.prices import HOURS_A_MONTH, known_prices, list_date
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.common.limits import least_findings
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 HOURS_A_DAY = 24
-HOURS_A_MONTH = 730
 # Where the region is known only at deployment.
 _USUAL_REGION = "us-east-1"
 

@@ -1,0 +1,434 @@
+"""
+Choosing: every candidate is sized by queueing theory, the promising ones are simulated,
+and the cheapest that keeps the objective comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+
+from cdk_sagemaker_llm.arguments import kind_of, raise_faults
+from cdk_sagemaker_llm.choosing.answer import Answer, Choice, Sensitivity
+from cdk_sagemaker_llm.choosing.candidates import Candidate, Result
+from cdk_sagemaker_llm.choosing.load import Load
+from cdk_sagemaker_llm.choosing.question import Question
+from cdk_sagemaker_llm.choosing.scaling import scalings
+from cdk_sagemaker_llm.choosing.setups import Refusal, Setup, setups
+from cdk_sagemaker_llm.choosing.sizing import Sizing
+from cdk_sagemaker_llm.simulation.running import run, suited_method
+from cdk_sagemaker_llm.simulation.scenario import Method
+from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
+
+Progress = Callable[[str, int, int], None]
+"""
+Called with what is being done, how much of it is done, and how much there is.
+"""
+
+# So many of the cheapest by estimate are simulated, one of each setup first.
+_PLAYED = 5
+_MORE = 4
+# So many at most are then played as ``simulate`` plays an app: request by request,
+# where they are few.
+_FINALISTS = 4
+# A candidate that keeps the objective in fewer minutes than this less than it should is
+# simulated all the same: the estimate is not that exact.
+_CLOSE = 0.02
+_FACTORS = (0.5, 2.0)
+_OTHER_PRICE = 1.2
+
+
+def choose(question: Question, *, progress: Progress | None = None) -> Answer:
+    """
+    Find the cheapest deployment that keeps a latency objective under some traffic.
+
+    ``choose(Question(model="mistralai/Mistral-7B-v0.1", traffic=Constant(rate=5,
+    lengths=Lengths(prompt=500, answer=150)), objective=Objective(ttft=1,
+    tpot=0.05))).construct_call``
+
+    Args:
+        question: What it must do, and within which bounds it is looked for.
+
+        progress: What is called now and then with how far it is.
+            If omitted, nothing is.
+
+    Raises:
+        ValueError: If NumPy is missing, the catalogue does not have the model, or its
+            context is too short for the requests.
+    """
+    raise_faults(kind_of("Question").faults("question", question))
+    if find_spec("numpy") is None:
+        raise ValueError(
+            "choosing needs NumPy; install it with: "
+            "pip install 'cdk-sagemaker-llm[simulate]'"
+        )
+    return _Search(question, progress or _silent).answer()
+
+
+@dataclass(slots=True)
+class _Found:
+    candidate: Candidate
+    estimate: Result
+    played: Result | None = None
+    is_final: bool = False
+
+    @property
+    def result(self) -> Result:
+        return self.played or self.estimate
+
+    @property
+    def cost(self) -> float:
+        cost = self.result.monthly_cost
+        return float("inf") if cost is None else cost
+
+
+class _Search:
+    """
+    One question, from its setups to its answer.
+    """
+
+    def __init__(self, question: Question, progress: Progress) -> None:
+        self._question = question
+        self._progress = progress
+        self._load = Load.of(question)
+        if not self._load.levels[-1]:
+            raise ValueError(
+                f"traffic must have requests, got none in {question.duration:g} s"
+            )
+        self._sizings: dict[tuple[ServiceTimes, float], Sizing] = {}
+        self._setups, self._refusals = setups(question, self._load)
+
+    def answer(self) -> Answer:
+        question = self._question
+        kept, beaten = without_beaten(self._setups)
+        found = list(self._estimated(kept, self._load, is_told=True))
+        priced = [one for one in found if one.candidate.setup.price is not None]
+        self._play(priced)
+        ranked = sorted(priced, key=self._rank)
+        choices = self._choices(ranked)
+        without = {
+            id(one.candidate.setup): one
+            for one in reversed(found)
+            if one.candidate.setup.price is None and self._keeps(one.result)
+        }
+        unpriced = [
+            Choice(
+                candidate=one.candidate,
+                result=one.result,
+                reason="its price is not known; give it with --prices",
+            )
+            for one in reversed(without.values())
+        ]
+        best = ranked[0] if ranked and not choices[0].reason else None
+        return Answer(
+            question=question,
+            choices=choices,
+            unpriced=unpriced,
+            refusals=[*self._refusals, *beaten, *self._hopeless(kept)],
+            sensitivity=list(self._sensitivity(kept, best)) if best else [],
+            notes=list(self._notes(best)),
+        )
+
+    def _sizing(self, setup: Setup, load: Load) -> Sizing:
+        key = setup.times, load.levels[-1]
+        if key not in self._sizings:
+            self._sizings[key] = Sizing(setup.times, load, self._question.objective)
+        return self._sizings[key]
+
+    def _estimated(
+        self, kept: Sequence[Setup], load: Load, *, is_told: bool = False
+    ) -> Iterator[_Found]:
+        question = self._question
+        for number, setup in enumerate(kept):
+            if is_told:
+                self._progress("sizing", number, len(kept))
+            sizing = self._sizing(setup, load)
+            by = setup.copies if setup.shares else 1
+            for scaling in scalings(
+                sizing, setup.start_seconds, to_zero=question.scale_to_zero, by=by
+            ):
+                if scaling.least == 0 and not setup.shares:
+                    continue
+                candidate = Candidate(setup=setup, scaling=scaling)
+                yield _Found(candidate, candidate.estimate(sizing, question))
+
+    def _keeps(self, result: Result) -> bool:
+        return result.kept >= self._question.objective.share
+
+    def _rank(self, one: _Found) -> tuple[object, ...]:
+        """
+        Those that keep the objective first, by cost; equal ones by what is simpler.
+        """
+        result, budget = one.result, self._question.budget
+        over = budget is not None and one.cost > budget
+        keeps = self._keeps(result)
+        candidate = one.candidate
+        return (
+            one.played is None or not keeps or over,
+            not keeps or over,
+            one.cost if keeps else -result.kept,
+            # Whose answers are the model's own.
+            candidate.setup.model != self._question.model,
+            candidate.setup.shares,
+            not candidate.scaling.is_fixed,
+            result.ttft[1] + result.tpot[1],
+            candidate.name,
+        )
+
+    def _play(self, priced: Sequence[_Found]) -> None:
+        """
+        Simulate the cheapest by estimate, until one is found that keeps the objective
+        and nothing that is left can be cheaper; then the finalists as ``simulate``
+        plays their apps.
+        """
+        near = self._question.objective.share - _CLOSE
+        hopeful = sorted(
+            (one for one in priced if one.estimate.kept >= near), key=self._rank
+        )
+        chosen = list(_spread_over(hopeful, _PLAYED))
+        rest = [one for one in hopeful if one not in chosen]
+        total = len(chosen) + _FINALISTS
+        for number, one in enumerate(chosen):
+            self._progress("simulating", number, total)
+            self._play_one(one, "aggregate")
+        for one in rest[:_MORE]:
+            good = [each.cost for each in chosen if self._is_good(each)]
+            if good and min(good) <= one.cost:
+                break
+            self._play_one(one, "aggregate")
+            chosen.append(one)
+        for number in range(_FINALISTS):
+            first = min(chosen, key=self._rank, default=None)
+            if first is None or first.is_final or not self._is_good(first):
+                break
+            self._progress("simulating", total - _FINALISTS + number, total)
+            method = suited_method(first.candidate.scenario(self._question))
+            if method != "aggregate":
+                self._play_one(first, method)
+            first.is_final = True
+        self._progress("simulating", total, total)
+
+    def _is_good(self, one: _Found) -> bool:
+        return one.played is not None and self._keeps(one.played)
+
+    def _play_one(self, one: _Found, method: Method) -> None:
+        question, candidate = self._question, one.candidate
+        outcome = run(candidate.scenario(question), method)
+        sizing = self._sizing(candidate.setup, self._load)
+        one.played = candidate.judge(outcome, sizing)
+
+    def _choices(self, ranked: Sequence[_Found]) -> list[Choice]:
+        best = ranked[0] if ranked and self._is_good(ranked[0]) else None
+        front = _front([one for one in ranked if self._is_good(one)])
+        return [
+            Choice(
+                candidate=one.candidate,
+                result=one.result,
+                reason=self._reason(one, best),
+                is_on_front=id(one) in front,
+            )
+            for one in ranked
+        ]
+
+    def _reason(self, one: _Found, best: _Found | None) -> str:
+        result, budget = one.result, self._question.budget
+        if not self._keeps(result):
+            return _missed(result, self._question)
+        if budget is not None and one.cost > budget:
+            return (
+                f"it costs {one.cost:,.0f} $ a month, over the budget of {budget:,.0f}"
+            )
+        if best is None:
+            return "it was not simulated"
+        return "" if one is best else _beaten(one, best)
+
+    def _hopeless(self, kept: Sequence[Setup]) -> Iterator[Refusal]:
+        for setup in kept:
+            sizing = self._sizing(setup, self._load)
+            if sizing.least(self._load.peak(self._question.objective.share)) is None:
+                yield Refusal(
+                    f"{setup.model} on {setup.words}",
+                    "no number of copies keeps the objective at the peak: "
+                    + _slowness(sizing, setup),
+                )
+
+    def _sensitivity(
+        self, kept: Sequence[Setup], best: _Found
+    ) -> Iterator[Sensitivity]:
+        for factor in _FACTORS:
+            load = Load.of(self._question, factor)
+            yield self._other(f"{factor:g} times the load", kept, best, load)
+        setup = best.candidate.setup
+        dearer = [
+            replace(one, price=one.price * _OTHER_PRICE)
+            if one.price is not None and one.instance_type == setup.instance_type
+            else one
+            for one in kept
+        ]
+        what = f"{setup.instance_type} at {_OTHER_PRICE:g} times its price"
+        yield self._other(what, dearer, best, self._load)
+        for number, end in ((0, "quick"), (1, "slow")):
+            if setup.times.spread is not None:
+                stretched = [_stretched(one, number) for one in kept]
+                what = f"service times at the {end} end of their interval"
+                yield self._other(what, stretched, best, self._load)
+
+    def _other(
+        self, what: str, kept: Sequence[Setup], best: _Found, load: Load
+    ) -> Sensitivity:
+        found = [
+            one
+            for one in self._estimated(kept, load)
+            if one.candidate.setup.price is not None and self._keeps(one.estimate)
+        ]
+        if not found:
+            return Sensitivity(
+                what=what, candidate=None, monthly_cost=None, is_same=False
+            )
+        first = min(found, key=self._rank)
+        own, other = best.candidate.setup, first.candidate.setup
+        return Sensitivity(
+            what=what,
+            candidate=first.candidate,
+            monthly_cost=first.cost,
+            is_same=_kind(own) == _kind(other),
+        )
+
+    def _notes(self, best: _Found | None) -> Iterator[str]:
+        yield from self._question.speedups.notes()
+        if best is not None:
+            times = best.candidate.setup.times
+            if times.is_estimate:
+                yield f"the service times are an estimate: {times.source}"
+            if best.candidate.setup.model != self._question.model:
+                yield (
+                    f"{best.candidate.setup.model} is a quantized copy, whose answers "
+                    "differ: compare them with the model's before you deploy it"
+                )
+        yield (
+            "which types a region offers is not in the catalogue: a price says that "
+            "one was offered there"
+        )
+
+
+def without_beaten(found: Sequence[Setup]) -> tuple[list[Setup], list[Refusal]]:
+    """
+    Leave out setups that others beat whatever the load: the same GPUs with the same
+    times at a lower price, or under an engine that comes before.
+    """
+    first: dict[object, Setup] = {}
+    beaten = []
+    by_price = sorted(
+        enumerate(found),
+        key=lambda pair: (pair[1].price is None, pair[1].price or 0.0, pair[0]),
+    )
+    for _, setup in by_price:
+        times = setup.times
+        # The room in the cache differs a little by what is known of each engine.
+        pace = times.decode, times.prompt_seconds_per_token, times.max_sequences
+        key: tuple[object, ...] = (pace, setup.copies, setup.shares)
+        if setup.price is None:
+            key = (*key, setup.instance_type)
+        other = first.setdefault(key, setup)
+        if other is not setup:
+            copy = "" if other.model == setup.model else f"{other.model} on "
+            why = f"{copy}{other.words} has the same times"
+            if setup.price != other.price:
+                why += f" for {other.price:g} $ an hour, not {setup.price:g}"
+            beaten.append(Refusal(f"{setup.model} on {setup.words}", why))
+    kept = set(map(id, first.values()))
+    return [one for one in found if id(one) in kept], beaten
+
+
+def _spread_over(hopeful: Sequence[_Found], count: int) -> Iterator[_Found]:
+    """
+    Give the first of each setup, up to so many, and the first of each kind of scaling
+    of the very first.
+    """
+    if not hopeful:
+        return
+    first = _kind(hopeful[0].candidate.setup)
+    seen: set[object] = set()
+    for one in hopeful:
+        kind: object = _kind(one.candidate.setup)
+        if kind == first:
+            scaling = one.candidate.scaling
+            kind = kind, scaling.target is None, scaling.hours is None
+        if kind not in seen:
+            seen.add(kind)
+            yield one
+        if len(seen) == count:
+            return
+
+
+def _front(good: Sequence[_Found]) -> set[int]:
+    """
+    Return which of some no other beats in both cost and time to the first token.
+    """
+    found, quickest = set(), float("inf")
+    for one in sorted(good, key=lambda each: (each.cost, each.result.ttft[1])):
+        if one.result.ttft[1] < quickest:
+            quickest = one.result.ttft[1]
+            found.add(id(one))
+    return found
+
+
+def _beaten(one: _Found, best: _Found) -> str:
+    """
+    Say why one that keeps the objective is not the best.
+    """
+    result, more = one.result, one.cost - best.cost
+    if more > 0:
+        faster = result.ttft[1] < best.result.ttft[1]
+        gain = ", for a sooner first token" if faster else ""
+        return f"it costs {more:,.0f} $ a month more{gain}"
+    if one.played is None:
+        return "it costs as much or less by estimate, and was not simulated"
+    if one.candidate.setup.model != best.candidate.setup.model:
+        return "it costs the same, and its answers are not the model's own"
+    return (
+        f"it costs the same, with 95 % of first tokens within {result.ttft[1]:.2f} s, "
+        f"not {best.result.ttft[1]:.2f}"
+    )
+
+
+def _missed(result: Result, question: Question) -> str:
+    aim = question.objective
+    text = f"it keeps the objective in {result.kept:.1%} of the minutes"
+    if result.lost >= 1:
+        text += f" and loses {result.lost:,.0f} requests"
+    return f"{text}, {aim.share:.1%} are asked for"
+
+
+def _slowness(sizing: Sizing, setup: Setup) -> str:
+    objective, load = sizing.objective, sizing.load
+    alone = setup.times.pace(1)
+    prompt = setup.times.overhead_seconds
+    prompt += load.prompt * setup.times.prompt_seconds_per_token + alone
+    if alone > objective.tpot:
+        return f"a token takes {alone * 1000:.0f} ms even alone"
+    if prompt > objective.ttft:
+        return f"the first token takes {prompt:.2f} s even alone"
+    return "more than any number of copies that are tried"
+
+
+def _stretched(setup: Setup, end: int) -> Setup:
+    times = setup.times
+    if times.spread is None:
+        return setup
+    return replace(setup, times=times.stretched(times.spread[end]))
+
+
+def _kind(setup: Setup) -> tuple[object, ...]:
+    return (
+        setup.model,
+        setup.engine,
+        setup.instance_type,
+        setup.degree,
+        setup.shares,
+    )
+
+
+def _silent(what: str, done: int, total: int) -> None:
+    pass

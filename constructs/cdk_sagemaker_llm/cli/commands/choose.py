@@ -1,0 +1,405 @@
+"""
+``sagemaker-llm choose``: the cheapest deployment that keeps a latency objective.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, get_args
+
+import typer
+
+from cdk_sagemaker_llm.architectures import ModelArchitecture
+from cdk_sagemaker_llm.choosing.answer import Answer
+from cdk_sagemaker_llm.choosing.choosing import choose as chosen_for
+from cdk_sagemaker_llm.choosing.load import Load
+from cdk_sagemaker_llm.choosing.question import (
+    ENGINES,
+    Engine,
+    Objective,
+    Question,
+    Speedups,
+)
+from cdk_sagemaker_llm.cli.app.traffic import TrafficSettings, written_traffic
+from cdk_sagemaker_llm.cli.commands._loading import complain
+from cdk_sagemaker_llm.cli.commands._options import (
+    AsJson,
+    PriceOptions,
+    check_writable,
+    complete,
+    complete_instance_types,
+    complete_models,
+    grouped,
+    positive,
+    rate,
+    seconds,
+)
+from cdk_sagemaker_llm.simulation.service.measurement import (
+    Measurement,
+    read_service_times,
+)
+
+FOUND, NOTHING, MISUSE = 0, 1, 2
+_MILLI = "ms"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AskedTraffic:
+    """
+    The load: requests at a rate, by the hours of a day, of users, or of a trace.
+    """
+
+    rate: Annotated[
+        str | None,
+        typer.Option(
+            help="Requests, as 20/min or 5/s: all the time, or with --peak at the "
+            "quietest hour of a day; if omitted, --users or --trace says the load."
+        ),
+    ] = None
+    peak: Annotated[
+        str | None,
+        typer.Option(
+            help="Requests at the busiest hour of a day; if omitted, all hours are "
+            "alike."
+        ),
+    ] = None
+    users: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Users who wait for each answer; if omitted, there is a rate."
+        ),
+    ] = None
+    think: Annotated[
+        str | None,
+        typer.Option("--think-time", help="How long they think; if omitted, 20s."),
+    ] = None
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            help="A CSV file of requests, or a trace of Azure's or Mooncake's; if "
+            "omitted, there is a rate."
+        ),
+    ] = None
+    input_tokens: Annotated[int, typer.Option(min=1, help="Tokens of a prompt.")] = 500
+    output_tokens: Annotated[int, typer.Option(min=1, help="Tokens of an answer.")] = (
+        150
+    )
+    spread: Annotated[
+        float,
+        typer.Option(
+            min=0, max=3, help="How much lengths differ: 0 not at all, 1 as chats do."
+        ),
+    ] = 0.0
+    busiest: Annotated[
+        int | None,
+        typer.Option(min=0, max=23, help="The busiest hour of a day; if omitted, 14."),
+    ] = None
+    time_zone: Annotated[
+        str | None, typer.Option(help="Whose hours they are; if omitted, UTC.")
+    ] = None
+    duration: Annotated[str, typer.Option(help="How much time is played out.")] = "7d"
+    timeout: Annotated[
+        str, typer.Option(help="How long a client waits for an answer.")
+    ] = "60s"
+    seed: Annotated[int, typer.Option(min=0, help="What chance follows.")] = 0
+
+    def check(self) -> None:
+        """
+        Check that there is one load, and that every option belongs to it.
+        """
+        if faults := list(self._faults()):
+            raise ValueError("\n".join(faults))
+
+    def settings(self) -> TrafficSettings:
+        shape = "constant" if self.peak is None else "day"
+        return TrafficSettings(
+            shape=shape if self.trace is None else str(self.trace),
+            rate=None if self.rate is None else rate("--rate", self.rate),
+            peak=None if self.peak is None else rate("--peak", self.peak),
+            users=self.users,
+            think=None if self.think is None else seconds("--think-time", self.think),
+            prompt=self.input_tokens,
+            answer=self.output_tokens,
+            spread=self.spread,
+            busiest=14 if self.busiest is None else self.busiest,
+            time_zone=self.time_zone or "UTC",
+            timeout=seconds("--timeout", self.timeout),
+        )
+
+    def simulated(self, prompt: float, answer: float) -> str:
+        """
+        Write the command that plays the same traffic out for a synthesised app, with
+        the tokens of prompts and answers.
+        """
+        words = ["sagemaker-llm simulate cdk.out"]
+        if self.users is not None:
+            words.append(f"--users {self.users}")
+        elif self.trace is not None:
+            words.append(f"--traffic {self.trace}")
+        else:
+            shape = "constant" if self.peak is None else "day"
+            words.append(f"--traffic {shape} --rate {self.rate}")
+        words += [
+            f"--{name} {value}"
+            for name, value in (
+                ("peak", self.peak),
+                ("think-time", self.think),
+                ("busiest", self.busiest),
+                ("time-zone", self.time_zone),
+            )
+            if value is not None
+        ]
+        if self.trace is None:
+            prompt, answer = self.input_tokens, self.output_tokens
+            words += [f"--spread {self.spread:g}"] * bool(self.spread)
+        words.append(f"--prompt-tokens {prompt:.0f} --answer-tokens {answer:.0f}")
+        words.append(f"--duration {self.duration}")
+        words += [f"--timeout {self.timeout}"] * (self.timeout != "60s")
+        words += [f"--seed {self.seed}"] * bool(self.seed)
+        return " ".join(words)
+
+    def _faults(self) -> Iterator[str]:
+        loads = {
+            "--rate": self.rate,
+            "--users": self.users,
+            "--trace": self.trace,
+        }
+        named = [flag for flag, value in loads.items() if value is not None]
+        if not named:
+            yield "--rate, --users or --trace must say what is asked of the model"
+        elif len(named) > 1:
+            yield f"{' and '.join(named)} are different loads; give one of them"
+        if self.peak is not None and self.rate is None:
+            yield "--peak is that of a day; give its quietest hour with --rate"
+        if self.think is not None and self.users is None:
+            yield (
+                "--think-time is how long users think; say how many there are with "
+                "--users"
+            )
+        for flag, value in (
+            ("--busiest", self.busiest),
+            ("--time-zone", self.time_zone),
+        ):
+            if value is not None and self.peak is None:
+                yield f"{flag} shapes a day; give its busiest hour's rate with --peak"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AskedObjective:
+    """
+    How fast, and how often.
+    """
+
+    ttft: Annotated[
+        str, typer.Option(help="Until the first token, at most, as 1s or 800ms.")
+    ] = "1s"
+    tpot: Annotated[
+        str, typer.Option(help="For each further token, at most, as 50ms.")
+    ] = "50ms"
+    share: Annotated[
+        float, typer.Option(help="The part of the minutes in which both must hold.")
+    ] = 0.99
+    requests: Annotated[
+        float,
+        typer.Option(help="The part of a minute's requests for which both must hold."),
+    ] = 0.95
+
+    def read(self) -> Objective:
+        return Objective(
+            ttft=_quick("--ttft", self.ttft),
+            tpot=_quick("--tpot", self.tpot),
+            share=self.share,
+            requests=self.requests,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AskedBounds:
+    """
+    Within which bounds it is looked for.
+    """
+
+    instance_type: Annotated[
+        list[str] | None,
+        typer.Option(
+            autocompletion=complete_instance_types,
+            help="An instance type to look at; if omitted, all with GPUs.",
+        ),
+    ] = None
+    serving: Annotated[
+        list[str] | None,
+        typer.Option(
+            autocompletion=complete(*ENGINES),
+            help=f"An engine to look at; if omitted, {', '.join(ENGINES)}.",
+        ),
+    ] = None
+    revision: Annotated[
+        str | None,
+        typer.Option(help="The model's commit, to pin; if omitted, none is."),
+    ] = None
+    quantized: Annotated[
+        bool,
+        typer.Option(
+            "--quantized/--as-published",
+            help="Look at published quantized copies of the model, too.",
+        ),
+    ] = True
+    budget: Annotated[
+        str | None,
+        typer.Option(help="US dollars a month, at most; if omitted, any number."),
+    ] = None
+    scale_to_zero: Annotated[
+        bool,
+        typer.Option("--scale-to-zero", help="Nothing need run while nobody asks."),
+    ] = False
+    service_times: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A file of measured service times; if omitted, all are estimated."
+        ),
+    ] = None
+    shared_prefix: Annotated[
+        float,
+        typer.Option(help="Assume this part of the prompts' tokens to be cached."),
+    ] = 0.0
+    drafted_tokens: Annotated[
+        int, typer.Option(help="Assume so many tokens to be drafted a step.")
+    ] = 0
+    acceptance: Annotated[
+        float, typer.Option(help="Assume this part of drafted tokens to be accepted.")
+    ] = 0.0
+    adapter_cost: Annotated[
+        float,
+        typer.Option(help="Assume steps with LoRA to take so many times as long."),
+    ] = 1.0
+
+    def engines(self) -> tuple[Engine, ...]:
+        known = get_args(Engine)
+        for name in self.serving or ():
+            if name not in known:
+                raise ValueError(
+                    f"--serving must be one of {', '.join(known)}, got {name!r}"
+                )
+        return tuple(one for one in ENGINES if one in (self.serving or known))
+
+    def measured(self) -> tuple[Measurement, ...]:
+        found = []
+        for path in self.service_times or ():
+            try:
+                found.append(read_service_times(path))
+            except OSError as fault:
+                raise ValueError(
+                    f"--service-times {path} cannot be read: {fault.strerror}; leave "
+                    "it out to estimate them"
+                ) from fault
+        return tuple(found)
+
+    def speedups(self) -> Speedups:
+        return Speedups(
+            shared_prefix=self.shared_prefix,
+            drafted_tokens=self.drafted_tokens,
+            acceptance=self.acceptance,
+            adapter_cost=self.adapter_cost,
+        )
+
+
+@grouped
+def choose(
+    *,
+    model: Annotated[
+        str,
+        typer.Argument(
+            autocompletion=complete_models, help="A model of the catalogue."
+        ),
+    ],
+    traffic: Annotated[AskedTraffic, "Traffic"],
+    objective: Annotated[AskedObjective, "Objective"],
+    bounds: Annotated[AskedBounds, "Bounds"],
+    costs: Annotated[PriceOptions, "Output"],
+    write: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write an app with the first to a file.", rich_help_panel="Output"
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Find the cheapest deployment that keeps a latency objective under a load.
+
+    Every instance type, engine, quantized copy, split, number of copies and scaling is
+    sized; the cheapest are simulated over a week. Exits with 0 if one keeps the
+    objective, 1 if none does, 2 on misuse.
+    """
+    try:
+        traffic.check()
+        check_writable({"--write": write})
+        # A name that the catalogue lacks is refused in its words.
+        ModelArchitecture.of(model)
+        prices = costs.read()
+        settings = traffic.settings()
+        duration = seconds("--duration", traffic.duration)
+        budget = bounds.budget
+        question = Question(
+            model=model,
+            revision=bounds.revision,
+            traffic=written_traffic(settings, duration).traffic,
+            objective=objective.read(),
+            region=costs.region or "us-east-1",
+            prices=dict(prices),
+            instance_types=tuple(bounds.instance_type or ()),
+            engines=bounds.engines(),
+            quantized=bounds.quantized,
+            budget=None if budget is None else positive("--budget", budget),
+            scale_to_zero=bounds.scale_to_zero,
+            speedups=bounds.speedups(),
+            measured=bounds.measured(),
+            duration=duration,
+            timeout=settings.timeout,
+            seed=traffic.seed,
+        )
+        answer = _watched(question)
+        if write is not None and answer.best is not None:
+            write.write_text(answer.stack, encoding="utf-8")
+    except (ValueError, OSError) as fault:
+        complain("choose", str(fault))
+        raise typer.Exit(MISUSE) from fault
+    from cdk_sagemaker_llm.cli.output import choices  # noqa: PLC0415 - rich
+
+    if as_json:
+        typer.echo(json.dumps(choices.facts_of(answer, prices), indent=2))
+    else:
+        load = Load.of(question)
+        simulation = traffic.simulated(load.prompt, load.answer)
+        choices.show_answer(answer, prices, simulation)
+    raise typer.Exit(NOTHING if answer.best is None else FOUND)
+
+
+def _watched(question: Question) -> Answer:
+    """
+    Find the answer, and say on a terminal how far it is.
+    """
+    from rich.console import Console  # noqa: PLC0415 - where it is shown
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        return chosen_for(question)
+    with console.status("reading the traffic") as status:
+
+        def show(what: str, done: int, total: int) -> None:
+            status.update(f"{what} {done} of {total}")
+
+        return chosen_for(question, progress=show)
+
+
+def _quick(flag: str, text: str) -> float:
+    """
+    Read a time that may be in milliseconds.
+    """
+    number = text.strip().removesuffix(_MILLI)
+    if number != text.strip():
+        return positive(flag, number.strip()) / 1000
+    return seconds(flag, text)

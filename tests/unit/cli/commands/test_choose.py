@@ -1,0 +1,132 @@
+"""
+``sagemaker-llm choose``: the table, JSON, the file, and how it ends.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+
+import pytest
+
+from tests.running import run
+
+MODEL = "HuggingFaceH4/zephyr-7b-beta"
+QUICK = (
+    "choose",
+    MODEL,
+    *("--rate", "2/s", "--duration", "10m"),
+    *("--instance-type", "ml.g6e.xlarge", "--instance-type", "ml.g5.12xlarge"),
+)
+
+
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    """
+    Return one answer in JSON, with the file that came along.
+    """
+    folder = tmp_path_factory.mktemp("choose")
+    prices = folder / "prices.json"
+    prices.write_text('{"ml.g6e.xlarge": 2.0}', encoding="utf-8")
+    done = run(
+        *QUICK, "--json", "--prices", str(prices), "--write", str(folder / "app.py")
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    found: dict[str, object] = json.loads(done.stdout)
+    found["file"] = (folder / "app.py").read_text(encoding="utf-8")
+    return found
+
+
+def test_the_first_is_the_cheapest_that_keeps_it(facts: dict[str, object]) -> None:
+    """
+    With what a month costs at the price of one's own: 730 hours of two dollars.
+    """
+    best = facts["best"]
+
+    assert isinstance(best, dict)
+    assert best["instance_type"] == "ml.g6e.xlarge"
+    assert best["usd_per_month"] == pytest.approx(1460.0)
+    assert best["kept"] == 1.0
+    assert best["method"] == "requests"
+    assert best["is_on_front"]
+    assert not best["reason"]
+
+
+def test_what_has_no_price_is_in_no_order(facts: dict[str, object]) -> None:
+    """
+    It is listed besides.
+    """
+    unpriced, choices = facts["without_price"], facts["choices"]
+
+    assert isinstance(unpriced, list)
+    assert isinstance(choices, list)
+    assert {one["instance_type"] for one in unpriced} == {"ml.g5.12xlarge"}
+    assert {one["instance_type"] for one in choices} == {"ml.g6e.xlarge"}
+    assert all(one["usd_per_month"] is None for one in unpriced)
+
+
+def test_the_file_is_an_app_with_the_call(facts: dict[str, object]) -> None:
+    """
+    The same lines as are printed.
+    """
+    file, call = str(facts["file"]), str(facts["construct_call"])
+
+    ast.parse(file)
+    assert all(line.strip() in file for line in call.splitlines())
+    assert 'instance_type="ml.g6e.xlarge"' in call
+
+
+def test_the_table_says_why_others_lost() -> None:
+    """
+    And how to play the first one out.
+    """
+    done = run(*QUICK)
+
+    assert done.returncode == 0
+    assert "$ a month more" in done.stdout
+    assert "What would change it:" in done.stdout
+    assert "endpoint = LlmEndpoint(" in done.stdout
+    assert (
+        "sagemaker-llm simulate cdk.out --traffic constant --rate 2/s --prompt-tokens "
+        "500 --answer-tokens 150 --duration 10m" in done.stdout
+    )
+
+
+def test_what_nothing_keeps_ends_with_1() -> None:
+    """
+    A token in a millisecond.
+    """
+    done = run(*QUICK, "--tpot", "1ms")
+
+    assert done.returncode == 1
+    assert "nothing keeps the objective within the bounds" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "--rate, --users or --trace must say what is asked of the model"),
+        (
+            ("--rate", "1/s", "--users", "3"),
+            "--rate and --users are different loads; give one of them",
+        ),
+        (("--users", "3", "--peak", "1/s"), "--peak is that of a day"),
+        (("--rate", "1/s", "--busiest", "3"), "--busiest shapes a day"),
+        (("--rate", "1/s", "--ttft", "soon"), "--ttft must be a time with its unit"),
+        (("--rate", "1/s", "--tpot", "0ms"), "--tpot must be a number above 0"),
+        (("--rate", "1/s", "--share", "2"), "share must be above 0 and at most 1"),
+        (
+            ("--rate", "1/s", "--serving", "tgi"),
+            "--serving must be one of vllm, lmi-vllm, sglang, got 'tgi'",
+        ),
+    ],
+    ids=lambda value: value[-1] if isinstance(value, tuple) and value else None,
+)
+def test_misuse_ends_with_2(arguments: tuple[str, ...], said: str) -> None:
+    """
+    In one's own words.
+    """
+    done = run("choose", MODEL, *arguments)
+
+    assert done.returncode == 2
+    assert said in done.stderr
