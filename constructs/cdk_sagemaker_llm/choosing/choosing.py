@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 
 from cdk_sagemaker_llm.arguments import kind_of, raise_faults
+from cdk_sagemaker_llm.catalog.instances import priced_regions
 from cdk_sagemaker_llm.choosing.answer import Answer, Choice, Sensitivity
 from cdk_sagemaker_llm.choosing.candidates import Candidate, Result
 from cdk_sagemaker_llm.choosing.load import Load
@@ -306,10 +307,12 @@ class _Search:
                     f"{best.candidate.setup.model} is a quantized copy, whose answers "
                     "differ: compare them with the model's before you deploy it"
                 )
-        yield (
-            "which types a region offers is not in the catalogue: a price says that "
-            "one was offered there"
-        )
+            kind = best.candidate.setup.instance_type
+            if not priced_regions(kind):
+                yield (
+                    f"whether {self._question.region} offers {kind} is not known; ask "
+                    "with sagemaker-llm preflight"
+                )
 
 
 def without_beaten(found: Sequence[Setup]) -> tuple[list[Setup], list[Refusal]]:

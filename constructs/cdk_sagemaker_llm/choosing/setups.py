@@ -16,6 +16,7 @@ from cdk_sagemaker_llm.catalog.instances import (
     InstanceType,
     accelerated_type_names,
     find_instance_type,
+    priced_regions,
 )
 from cdk_sagemaker_llm.choosing.load import Load
 from cdk_sagemaker_llm.choosing.question import Engine, Question
@@ -197,7 +198,10 @@ class _Case:
         ]
 
     def _refusal(self) -> str:
-        known = self.question.architecture
+        region, known = self.question.region, self.question.architecture
+        regions = priced_regions(self.hardware.name)
+        if regions and region not in regions:
+            return f"AWS's price list has it for no endpoint in {region}"
         found = _findings(
             self.model, known, self.engine, self.hardware.name, self.context
         )
