@@ -81,6 +81,10 @@ _NGRAM = {"method": "ngram", "num_speculative_tokens": 3}
 _EAGLE_3 = {"method": "eagle3", "model": "a/b", "num_speculative_tokens": 3}
 
 SUPPORT: dict[str, tuple[Example, Example]] = {
+    "LLM868": (
+        _of(LLAMA, "0.20.0", block_size=8),
+        _of(LLAMA, "0.20.0", block_size=32),
+    ),
     "LLM880": (_of(LLAMA, "0.6.5"), _of(LLAMA, "0.6.3.post1")),
     "LLM881": (
         _of("a/b", "0.8.4", classes="HeliumForCausalLM"),
@@ -341,5 +345,38 @@ SUPPORT: dict[str, tuple[Example, Example]] = {
             "0.20.1",
             reasoning_parser="deepseek_r1",
         ),
+    ),
+    "LLM938": (
+        _of(
+            "a/b",
+            "0.20.0",
+            classes="LlamaForCausalLM",
+            config={"quantization_config": {"quant_method": "gptq", "bits": 5}},
+        ),
+        _of(
+            "a/b",
+            "0.20.0",
+            classes="LlamaForCausalLM",
+            config={"quantization_config": {"quant_method": "gptq", "bits": 4}},
+        ),
+    ),
+    "LLM940": (
+        _of(MOE, "0.20.0", H100, moe_backend="marlin"),
+        _of(MOE, "0.20.0", H100, moe_backend="triton"),
+    ),
+    "LLM942": (
+        _of(
+            MOE,
+            "0.20.0",
+            H100,
+            **_BY_EXPERTS,
+            enable_eplb=True,
+            eplb_config={"num_redundant_experts": 3},
+        ),
+        _of(MOE, "0.20.0", H100, **_BY_EXPERTS, enable_eplb=True),
+    ),
+    "LLM944": (
+        _of(LLAMA, "0.20.0", load_format="sharded_state"),
+        _of(LLAMA, "0.20.0", load_format="safetensors"),
     ),
 }

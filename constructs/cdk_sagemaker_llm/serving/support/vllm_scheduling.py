@@ -22,7 +22,7 @@ _PARTS_ON_OLD_ENGINE = ("0.8.4", "0.10.2")
 # Whose first files were not read so (_verify_load_format).
 _NOT_BY_PT, _NOT_BY_PT_AT = "MixtralForCausalLM", ("0.2.7", "0.3.3")
 # Which read text alone, as far as they were looked at.
-_OF_TEXT = frozenset(
+OF_TEXT = frozenset(
     {
         *("LlamaForCausalLM", "MistralForCausalLM", "MixtralForCausalLM"),
         *("Qwen2ForCausalLM", "Qwen2MoeForCausalLM", "Qwen3ForCausalLM"),
@@ -390,7 +390,7 @@ def _of_models(subject: Subject) -> Iterator[tuple[str, str]]:
     if is_number and float(share) > 1 and subject.is_at("0.0", "0.9.2"):
         yield f"gpu_memory_utilization must be at most 1, got {share}", ""
     limit = subject.arguments.get("limit_mm_per_prompt")
-    if limit and name in _OF_TEXT and subject.is_at("0.6.2", "0.8.5"):
+    if limit and name in OF_TEXT and subject.is_at("0.6.2", "0.8.5"):
         yield f"limit_mm_per_prompt is not for {name}, which reads text alone", ""
     backend = subject.text("guided_decoding_backend")
     is_known = backend in {None, "outlines", "lm-format-enforcer"}
@@ -415,5 +415,5 @@ def _of_models(subject: Subject) -> Iterator[tuple[str, str]]:
         why = f"{subject.checkpoint.name} has no weights for runner={runner}"
         yield why, "leave it out, or write pooling"
     is_heard = subject.text("task") == "transcription"
-    if is_heard and name in _OF_TEXT and subject.is_at("0.8.4", "0.12.0"):
+    if is_heard and name in OF_TEXT and subject.is_at("0.8.4", "0.12.0"):
         yield f"{name} hears nothing, which task=transcription asks for", "leave it out"
