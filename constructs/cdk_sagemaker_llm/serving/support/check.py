@@ -41,6 +41,7 @@ _RULES: Mapping[str, tuple[str, ...]] = {
         "vllm_parsers",
         "vllm_scheduling",
         "vllm_starting",
+        "vllm_variables",
     ),
     "sglang": ("sglang_models", "sglang_formats", "sglang_backends"),
     "tgi": ("tgi_models", "tgi_caches"),

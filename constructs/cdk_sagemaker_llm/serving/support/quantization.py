@@ -87,6 +87,7 @@ _NEEDS_FILES = frozenset(
         "nvfp4",
         "quark",
         "qqq",
+        "deepspeedfp",
         "bitblas",
         "gptq_bitblas",
         "gptq_marlin_24",

@@ -7,6 +7,7 @@ server itself is asked.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -47,6 +48,9 @@ _FORMS = {
 }
 _NEVER_MISTRAL = ("Qwen", "Gemma", "Phi", "Falcon", "GptOss")
 _SEEING = ("Pixtral", "Voxtral")
+# A repository as a whole, of which no file and no format is named.
+_GGUF_ALONE = re.compile(r"[\w.-]+/[\w.-]+-gguf\Z", re.IGNORECASE)
+_POOLED_BY = ("LAST", "ALL", "CLS", "STEP", "MEAN")
 _PARTITION = "VLLM_PP_LAYER_PARTITION"
 _COMPILERS = ("", "eager", "inductor")
 
@@ -133,6 +137,15 @@ def _of_loaders(subject: Subject) -> Iterator[tuple[str, str]]:
         why = f"{subject.word('config_format')}=mistral looks for params.json, and "
         why += f"{name} has none"
         yield why, "leave it out"
+    is_by_tensorizer = loaded == "tensorizer" and is_known
+    if is_by_tensorizer and "tensorizer_uri" not in extra and subject.is_at("0.3.3"):
+        yield f"{word}=tensorizer needs tensorizer_uri", "leave it out"
+    is_bare = _GGUF_ALONE.match(name) is not None and own == "gguf"
+    if is_bare and not subject.has("hf_config_path") and subject.is_at("0.2.0"):
+        yield (
+            f"{name} has a GGUF file for each format, and no other weights",
+            "name one of its files, or serve it with LlamaCpp",
+        )
     mode = subject.text("tokenizer_mode")
     is_by_hf = mode in {"hf", "slow"} and subject.text("config_format") == "mistral"
     seeing = next((one for one in _SEEING if one.lower() in name.lower()), None)
@@ -168,6 +181,11 @@ def _of_kinds(subject: Subject) -> Iterator[tuple[str, str]]:
     is_as_is = is_vector and subject.text("convert") == "none"
     if is_as_is and name in OF_TEXT and subject.is_at("0.10.2"):
         yield f"{name} gives no vectors as it is, got convert=none", "leave it out"
+    pooled = _mapping(subject.arguments.get("override_pooler_config"))
+    kind = pooled.get("pooling_type", _POOLED_BY[0])
+    if str(kind).upper() not in _POOLED_BY and subject.is_at("0.6.5"):
+        why = f"pooling_type of override_pooler_config must be {any_of(_POOLED_BY)}"
+        yield f"{why}, got {kind}", ""
     is_gguf = method_of(subject) == "gguf" and subject.is_at("0.12.0", "0.23.0")
     is_seeing = name.endswith("ForConditionalGeneration")
     if is_gguf and is_seeing and not subject.has("tokenizer"):

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.support.attention import AMPERE
 from cdk_sagemaker_llm.serving.support.quantization import (
     asked_method,
     method_of,
@@ -19,6 +20,7 @@ from cdk_sagemaker_llm.text import any_of
 # Later ones read GPTQ by Marlin alone (auto_gptq.py, TYPE_MAP).
 _BY_MARLIN_ALONE = "0.22.0"
 _FOUR, _EIGHT = 4, 8
+_MARLIN_FORMAT = ("0.3.3", "0.10.0")
 # Since when ModelOpt's algorithms are read (QUANT_ALGOS of modelopt.py).
 _ALGORITHMS: Mapping[str, str] = {
     "FP8": "0.6.1",
@@ -37,6 +39,9 @@ _ROUNDED_FLOATS = "0.27.0"
 # code for them any more).
 _NOT_SPARSE = "0.19.0"
 
+# What these files say of themselves, and no name of a method.
+_OF_MLX = frozenset({"group_size", "bits", "mode"})
+
 UNREAD_WEIGHTS = Rule(
     "LLM938",
     "the files say of their weights what the release does not read",
@@ -50,6 +55,13 @@ def weight_setting_findings(subject: Subject) -> Iterator[Finding]:
     The release reads what the files say of their weights.
     """
     values, own = subject.checkpoint.quantization, method_of(subject)
+    is_of_mlx = bool(values) and not own and {*(values or {})} <= _OF_MLX
+    if is_of_mlx and subject.is_at("0.2.7"):
+        yield UNREAD_WEIGHTS.finding(
+            f"the weights of {subject.checkpoint.name} are quantized for MLX, which "
+            f"{subject.title} does not read",
+            "name the model that they were made of",
+        )
     if not values or not own or asked_method(subject) == "humming":
         return
     find = {
@@ -92,6 +104,9 @@ def _of_awq(_: Subject, values: Mapping[str, Any]) -> str:
 
 def _of_gptq(subject: Subject, values: Mapping[str, Any]) -> str:
     bits, is_even = values.get("bits", _FOUR), values.get("sym")
+    is_old = subject.capability is not None and subject.capability < AMPERE
+    if values.get("is_marlin_format") and is_old and subject.is_at(*_MARLIN_FORMAT):
+        return f"they are packed for Marlin, which {subject.gpu} lacks"
     allowed: tuple[int, ...] = (2, 3, _FOUR, _EIGHT)
     if not subject.is_at("0.3.0"):
         allowed = (_FOUR,)
