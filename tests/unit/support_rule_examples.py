@@ -375,6 +375,10 @@ SUPPORT: dict[str, tuple[Example, Example]] = {
         ),
         _of(MOE, "0.20.0", H100, **_BY_EXPERTS, enable_eplb=True),
     ),
+    "LLM946": (
+        _of(LLAMA, "0.10.2", environment={"VLLM_USE_V1": "true"}),
+        _of(LLAMA, "0.10.2", environment={"VLLM_USE_V1": "1"}),
+    ),
     "LLM944": (
         _of(LLAMA, "0.20.0", load_format="sharded_state"),
         _of(LLAMA, "0.20.0", load_format="safetensors"),

@@ -49,7 +49,7 @@ _FORMS = {
 _NEVER_MISTRAL = ("Qwen", "Gemma", "Phi", "Falcon", "GptOss")
 _SEEING = ("Pixtral", "Voxtral")
 # A repository as a whole, of which no file and no format is named.
-_GGUF_ALONE = re.compile(r"[\w.-]+/[\w.-]+-gguf\Z", re.IGNORECASE)
+GGUF_ALONE = re.compile(r"[\w.-]+/[\w.-]+-gguf\Z", re.IGNORECASE)
 _POOLED_BY = ("LAST", "ALL", "CLS", "STEP", "MEAN")
 _PARTITION = "VLLM_PP_LAYER_PARTITION"
 _COMPILERS = ("", "eager", "inductor")
@@ -140,7 +140,7 @@ def _of_loaders(subject: Subject) -> Iterator[tuple[str, str]]:
     is_by_tensorizer = loaded == "tensorizer" and is_known
     if is_by_tensorizer and "tensorizer_uri" not in extra and subject.is_at("0.3.3"):
         yield f"{word}=tensorizer needs tensorizer_uri", "leave it out"
-    is_bare = _GGUF_ALONE.match(name) is not None and own == "gguf"
+    is_bare = GGUF_ALONE.match(name) is not None and own == "gguf"
     if is_bare and not subject.has("hf_config_path") and subject.is_at("0.2.0"):
         yield (
             f"{name} has a GGUF file for each format, and no other weights",

@@ -55,8 +55,7 @@ def weight_setting_findings(subject: Subject) -> Iterator[Finding]:
     The release reads what the files say of their weights.
     """
     values, own = subject.checkpoint.quantization, method_of(subject)
-    is_of_mlx = bool(values) and not own and {*(values or {})} <= _OF_MLX
-    if is_of_mlx and subject.is_at("0.2.7"):
+    if is_of_mlx(subject) and subject.is_at("0.2.7"):
         yield UNREAD_WEIGHTS.finding(
             f"the weights of {subject.checkpoint.name} are quantized for MLX, which "
             f"{subject.title} does not read",
@@ -81,6 +80,14 @@ def weight_setting_findings(subject: Subject) -> Iterator[Finding]:
             f"{why}",
             "take weights in another format, or an image with another release",
         )
+
+
+def is_of_mlx(subject: Subject) -> bool:
+    """
+    Whether weights are quantized for MLX, whose files name no method.
+    """
+    values = subject.checkpoint.quantization
+    return bool(values) and not method_of(subject) and {*(values or {})} <= _OF_MLX
 
 
 def second_quantization_findings(subject: Subject) -> Iterator[Finding]:
