@@ -71,6 +71,11 @@ def _of(
     )
 
 
+def _gptq(bits: int) -> dict[str, Any]:
+    values = {"quant_method": "gptq", "bits": bits}
+    return {"architectures": ["LlamaForCausalLM"], "quantization_config": values}
+
+
 _VOCABULARY = {"TIKTOKEN_ENCODINGS_BASE": "/opt/ml/model"}
 _FORCED = {"VLLM_ALLOW_LONG_MAX_MODEL_LEN": "1"}
 _V1 = {"VLLM_USE_V1": "1"}
@@ -257,6 +262,7 @@ SUPPORT: dict[str, tuple[Example, Example]] = {
             RTX,
             classes="DeepseekV4ForCausalLM",
             moe_backend="deep_gemm_mega_moe",
+            enable_expert_parallel=True,
         ),
         _of(
             "a/b",
@@ -264,6 +270,7 @@ SUPPORT: dict[str, tuple[Example, Example]] = {
             B200,
             classes="DeepseekV4ForCausalLM",
             moe_backend="deep_gemm_mega_moe",
+            enable_expert_parallel=True,
         ),
     ),
     "LLM866": (
@@ -347,18 +354,8 @@ SUPPORT: dict[str, tuple[Example, Example]] = {
         ),
     ),
     "LLM938": (
-        _of(
-            "a/b",
-            "0.20.0",
-            classes="LlamaForCausalLM",
-            config={"quantization_config": {"quant_method": "gptq", "bits": 5}},
-        ),
-        _of(
-            "a/b",
-            "0.20.0",
-            classes="LlamaForCausalLM",
-            config={"quantization_config": {"quant_method": "gptq", "bits": 4}},
-        ),
+        _of("a/b", "0.20.0", config=_gptq(5)),
+        _of("a/b", "0.20.0", config=_gptq(4)),
     ),
     "LLM940": (
         _of(MOE, "0.20.0", H100, moe_backend="marlin"),

@@ -87,7 +87,6 @@ _NEEDS_FILES = frozenset(
         "nvfp4",
         "quark",
         "qqq",
-        "deepspeedfp",
         "bitblas",
         "gptq_bitblas",
         "gptq_marlin_24",

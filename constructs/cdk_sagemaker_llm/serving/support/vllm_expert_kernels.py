@@ -91,7 +91,7 @@ _UNBALANCED = (
     *("moe_wna16", "bitsandbytes", "gguf"),
 )
 _BALANCED_AT = ("0.10.0", "0.28.0")
-_MEGA, _OF_MEGA, _MEGA_AT = "deep_gemm_mega_moe", "DeepseekV4ForCausalLM", "0.20.0"
+_MEGA, _OF_MEGA, _MEGA_AT = "deep_gemm_mega_moe", "DeepseekV4ForCausalLM", "0.20.2"
 
 UNFIT_KERNEL = Rule(
     "LLM940",
