@@ -138,7 +138,7 @@ OF_ENGINES: dict[str, tuple[Example, Example]] = {
         of("tei", "1.8.0", classes="Qwen3ForCausalLM"),
     ),
     "LLM948": (
-        of("sglang", "0.5.9", LLAMA, speculative_algorithm="EAGLE"),
+        of("sglang", "0.5.9", LLAMA, speculative_algorithm="EAGLE3"),
         of("sglang", "0.5.9", LLAMA, speculative_algorithm="NGRAM"),
     ),
     "LLM950": (

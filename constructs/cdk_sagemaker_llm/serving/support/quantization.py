@@ -229,7 +229,9 @@ def _fits_marlin(subject: Subject) -> bool:
         return False
     if subject.checkpoint.method == "gptq":
         return bool(values.get("bits", 4) in {4, 8}) and values.get("sym") is not False
-    return bool(values.get("bits", 4) == 4)  # noqa: PLR2004 - bits
+    # Without zero points it takes none of AWQ's (check_marlin_supported, issue 28857).
+    has_zeros = values.get("zero_point") is not False
+    return bool(values.get("bits", 4) == 4) and has_zeros  # noqa: PLR2004 - bits
 
 
 def quantization_findings(subject: Subject) -> Iterator[Finding]:

@@ -31,7 +31,9 @@ _WITHOUT_DRAFTS = frozenset(
         *("GptOssForCausalLM", "Phi3ForCausalLM", "Gemma3ForConditionalGeneration"),
     }
 )
-_DRAFTS = ("eagle", "eagle3", "nextn", "standalone")
+# The model is then loaded as its own draft, which lacks what is read of one
+# (hot_token_id, speculative/eagle_worker.py); other algorithms take it.
+_DRAFT_ALONE = "eagle3"
 _PATHS = ("speculative_draft_model_path", "speculative_draft_model")
 _FORMS = {
     "sharded_state": "files that were cut for the devices before",
@@ -124,9 +126,8 @@ def _of_files(subject: Subject) -> Iterator[tuple[str, str]]:
 
 def _of_drafts(subject: Subject) -> Iterator[tuple[str, str]]:
     asked, argument = subject.text("speculative_algorithm"), "speculative_algorithm"
-    is_own = subject.checkpoint.class_name not in _WITHOUT_DRAFTS
-    is_own = is_own and asked != "standalone"
-    if asked in _DRAFTS and not is_own and not any(map(subject.has, _PATHS)):
+    is_without = subject.checkpoint.class_name in _WITHOUT_DRAFTS
+    if asked == _DRAFT_ALONE and is_without and not any(map(subject.has, _PATHS)):
         yield (
             f"{subject.word(argument)}={asked} needs speculative_draft_model_path",
             "name a draft that was made for the model, or write NGRAM",

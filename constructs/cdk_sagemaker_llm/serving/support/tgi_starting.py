@@ -15,6 +15,8 @@ from cdk_sagemaker_llm.text import any_of
 _TYPES_SINCE = "0.9.0"
 # From here on bitsandbytes may be asked for beside a data type.
 _BOTH_SINCE, _OF_BITS = "1.2.0", "bitsandbytes"
+# Later ones read it from config.json (models/__init__.py; issue 1613).
+_NAMED, _UNNAMED_UNTIL = ("awq", "gptq"), "1.4.5"
 _ATTENTION_SINCE = "2.3.0"
 _ATTENTION = ("paged", "flashdecoding", "flashinfer")
 _ON_PROCESSORS = "flashdecoding-ipex"
@@ -47,6 +49,9 @@ def _of_types(subject: Subject) -> Iterator[tuple[str, str]]:
             f"{word}={asked} and {subject.word('dtype')} both say how numbers are kept",
             f"leave {subject.word('dtype')} out",
         )
+    own = subject.checkpoint.method
+    if own in _NAMED and not asked and subject.is_at("0.9.0", _UNNAMED_UNTIL):
+        yield f"the weights are in {own}, and {word} does not say it", f"write {own}"
     is_packed = scheme_of(subject.checkpoint) == "CompressedTensorsWNA16"
     if is_packed and subject.is_at("0.9.0") and not subject.is_at(_PACKED_SINCE):
         yield (

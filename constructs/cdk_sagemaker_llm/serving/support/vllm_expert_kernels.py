@@ -8,8 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.support.attention import ADA
+from cdk_sagemaker_llm.serving.support.attention import ADA, AMPERE
 from cdk_sagemaker_llm.serving.support.checkpoint import has_experts
+from cdk_sagemaker_llm.serving.support.number_formats import (
+    GPU_LACKS_METHOD,
+    LACKS_METHOD,
+)
 from cdk_sagemaker_llm.serving.support.quantization import (
     is_gpt_oss,
     resolved_method,
@@ -93,6 +97,24 @@ _UNBALANCED = (
 _BALANCED_AT = ("0.10.0", "0.28.0")
 _MEGA, _OF_MEGA, _MEGA_AT = "deep_gemm_mega_moe", "DeepseekV4ForCausalLM", "0.20.2"
 
+# Since when a method of packed weights has experts (FusedMoE of get_quant_method), and
+# the classes whose experts are such, as far as they were read; Mixtral has others.
+_EXPERTS_SINCE: Mapping[str, str] = {
+    "gptq_marlin": "0.6.0",
+    "awq_marlin": "0.6.3",
+    "awq": "0.9.0",
+    "gptq": "0.10.1",
+}
+_FUSED = frozenset(
+    {
+        *("Qwen2MoeForCausalLM", "Qwen3MoeForCausalLM", "DeepseekV2ForCausalLM"),
+        *("DeepseekV3ForCausalLM", "OlmoeForCausalLM", "PhiMoEForCausalLM"),
+        *("GraniteMoeForCausalLM", "JambaForCausalLM", "Glm4MoeForCausalLM"),
+    }
+)
+# Then the kernels are Marlin's, on any GPU, until they came to Turing (issue 22004).
+_BY_MARLIN = ("0.9.0", "0.13.0")
+
 UNFIT_KERNEL = Rule(
     "LLM940",
     "a kernel for experts is asked for that their weights or the GPU do not fit",
@@ -135,6 +157,28 @@ def expert_kernel_findings(subject: Subject) -> Iterator[Finding]:
         yield UNFIT_KERNEL.finding(
             f"{word}={asked} does not run experts in {kept} on {subject.gpu}",
             f"leave it out: {subject.title} takes one that fits",
+        )
+
+
+def packed_expert_kernel_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The method that packed weights come to has experts, and kernels for them.
+    """
+    name, method = subject.checkpoint.class_name, resolved_method(subject) or ""
+    since, capability = _EXPERTS_SINCE.get(method), subject.capability
+    if name not in _FUSED or since is None or not has_experts(subject.checkpoint):
+        return
+    is_old = capability is not None and capability < AMPERE
+    if subject.is_at("0.5.0") and not subject.is_at(since):
+        yield LACKS_METHOD.finding(
+            f"{subject.title} does not keep the experts of {name} in {method}",
+            f"take an image with vLLM {since} or newer",
+        )
+    elif method == "awq" and is_old and subject.is_at(*_BY_MARLIN):
+        yield GPU_LACKS_METHOD.finding(
+            f"{subject.title} runs experts in {method} by Marlin, which {subject.gpu} "
+            "lacks",
+            "take a GPU from A10G on",
         )
 
 

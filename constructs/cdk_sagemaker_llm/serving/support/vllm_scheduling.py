@@ -56,13 +56,14 @@ _LOADS = (
     *("instanttensor", "ipc_cache", "modelexpress", "npcache", "pt", "tensorizer"),
     *("runai_streamer", "runai_streamer_sharded", "safetensors", "sharded_state"),
 )
+# Since the release after the last that was read and has none. Images of DJL's took
+# sharded_state back into 0.4.2.
 _LOADS_SINCE = {
-    "bitsandbytes": "0.5.0",
-    "sharded_state": "0.5.0",
+    "bitsandbytes": "0.4.3",
     "gguf": "0.5.5",
-    "mistral": "0.6.2",
-    "runai_streamer": "0.7.0",
-    "fastsafetensors": "0.8.3",
+    "mistral": "0.6.0",
+    "runai_streamer": "0.6.4",
+    "fastsafetensors": "0.8.0",
     "runai_streamer_sharded": "0.8.5",
     "instanttensor": "0.18.0",
 }

@@ -21,6 +21,8 @@ from cdk_sagemaker_llm.text import any_of
 _BY_MARLIN_ALONE = "0.22.0"
 _FOUR, _EIGHT = 4, 8
 _MARLIN_FORMAT = ("0.3.3", "0.10.0")
+# When Marlin's kernels took AWQ of 8 bits (query_marlin_supported_quant_types).
+_AWQ_OF_EIGHT = ("0.5.3", "0.9.1")
 # Since when ModelOpt's algorithms are read (QUANT_ALGOS of modelopt.py).
 _ALGORITHMS: Mapping[str, str] = {
     "FP8": "0.6.1",
@@ -103,9 +105,10 @@ def second_quantization_findings(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def _of_awq(_: Subject, values: Mapping[str, Any]) -> str:
+def _of_awq(subject: Subject, values: Mapping[str, Any]) -> str:
     bits = values.get("bits", values.get("w_bit", _FOUR))
     is_known = bits == _FOUR or not isinstance(bits, int)
+    is_known = is_known or (bits == _EIGHT and subject.is_at(*_AWQ_OF_EIGHT))
     return "" if is_known else f"AWQ has 4 bits, got {bits}"
 
 

@@ -28,7 +28,8 @@ NVFP4 = {
     "quantization_config": {"quant_method": "modelopt", "quant_algo": "NVFP4"},
 }
 SHARED: dict[str, Any] = {"enable_expert_parallel": True, "tensor_parallel_size": 4}
-QWEN_MOE = "Qwen3MoeForCausalLM"
+QWEN_MOE, OLD_MOE = "Qwen3MoeForCausalLM", "Qwen2MoeForCausalLM"
+GPTQ = {"num_experts": 60, "quantization_config": {"quant_method": "gptq", "bits": 4}}
 MEGA = "deep_gemm_mega_moe"
 WHOLE: dict[str, Any] = {"disable_chunked_mm_input": True}
 
@@ -91,6 +92,17 @@ EXPERTS = table(
     ),
 )
 
+# LLM880, LLM886 and LLM892 are warnings of the release and of the GPU.
+PACKED = table(
+    ("LLM915", case("vllm 0.6.2 A10G", OLD_MOE, AWQ, dtype="float16")),
+    ("", case("vllm 0.6.3.post1 A10G", OLD_MOE, AWQ, dtype="float16")),
+    ("LLM880 LLM915", case("vllm 0.5.4 A10G", OLD_MOE, GPTQ, dtype="float16")),
+    ("LLM880", case("vllm 0.6.0 A10G", OLD_MOE, GPTQ, dtype="float16")),
+    ("LLM919", case("vllm 0.10.2 T4", QWEN_MOE, AWQ, dtype="float16")),
+    ("LLM886", case("vllm 0.14.0 T4", QWEN_MOE, AWQ, dtype="float16")),
+    ("", case("vllm 0.10.2 T4", LLAMA, AWQ, dtype="float16")),
+)
+
 ATTENTION = table(
     ("LLM937", case("vllm 0.20.0 A10G", BLOOM, **_at("FLEX_ATTENTION"))),
     ("", case("vllm 0.20.0 A10G", BLOOM, **_at("TRITON_ATTN"))),
@@ -129,7 +141,7 @@ ATTENTION = table(
 )
 
 
-@pytest.mark.parametrize(("codes", "example"), EXPERTS)
+@pytest.mark.parametrize(("codes", "example"), [*EXPERTS, *PACKED])
 def test_runs_experts_by_kernels_that_fit(codes: str, example: Example) -> None:
     """
     Their weights and the GPU, and copies of them.

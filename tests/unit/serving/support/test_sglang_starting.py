@@ -16,10 +16,11 @@ QWEN, GGUF = "Qwen/Qwen2.5-7B-Instruct", "TheBloke/Llama-2-7B-Chat-GGUF"
 MLX = "mlx-community/Qwen2.5-7B-Instruct-4bit"
 BITS = {"quantization_config": {"quant_method": "bitsandbytes"}}
 MOE_FP8 = "Qwen/Qwen3-30B-A3B-Instruct-2507-FP8"
-EAGLE: dict[str, Any] = {"speculative_algorithm": "EAGLE"}
+EAGLE: dict[str, Any] = {"speculative_algorithm": "EAGLE3"}
 PLAIN = {"torch_dtype": "bfloat16", "hidden_size": 4096}
 W4A16 = "RedHatAI/Meta-Llama-3.1-8B-Instruct-quantized.w4a16"
 LLAMA_2 = "meta-llama/Llama-2-7b-chat-hf"
+AWQ_LLAMA = "TheBloke/Llama-2-7B-Chat-AWQ"
 HALF: dict[str, Any] = {"dtype": "float16"}
 
 STARTS = table(
@@ -44,6 +45,9 @@ STARTS = table(
     ("", case("tgi 2.4.0 A10G", LLAMA_2, quantize="bitsandbytes", **HALF)),
     ("LLM170", case("tgi 2.4.0 A10G", LLAMA_2, quantize="eetq", **HALF)),
     ("", case("tgi 2.4.0 A10G", LLAMA_2, quantize="eetq")),
+    ("LLM950", case("tgi 1.4.5 A10G", AWQ_LLAMA)),
+    ("", case("tgi 1.4.5 A10G", AWQ_LLAMA, quantize="awq")),
+    ("", case("tgi 2.0.2 A10G", AWQ_LLAMA)),
     ("LLM950", case("tgi 2.4.0 A10G", W4A16)),
     ("", case("tgi 3.3.6 A10G", W4A16)),
     ("", case("tgi 2.2.0 A10G", LLAMA_2, environment={"ATTENTION": "sdpa"})),

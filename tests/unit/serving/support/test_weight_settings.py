@@ -32,6 +32,8 @@ PLAIN = {"torch_dtype": "bfloat16", "hidden_size": 4096}
 SETTINGS = table(
     ("LLM938", case("vllm 0.20.0 A10G", LLAMA, _in("awq", bits=8))),
     ("", case("vllm 0.20.0 A10G", LLAMA, _in("awq", bits=4))),
+    ("", case("vllm 0.8.4 A10G", LLAMA, _in("awq", bits=8), dtype="float16")),
+    ("LLM938", case("vllm 0.10.2 A10G", LLAMA, _in("awq", bits=8))),
     ("LLM938", case("vllm 0.2.7 A10G", LLAMA, _in("gptq", bits=8))),
     ("", case("vllm 0.3.3 A10G", LLAMA, _in("gptq", bits=8))),
     ("LLM938", case("vllm 0.20.0 A10G", LLAMA, GPTQ_5)),
