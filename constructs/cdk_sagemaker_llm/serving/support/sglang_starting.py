@@ -5,7 +5,6 @@ not named, and files that are not there.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.catalog.checkpoints import known_checkpoint
@@ -115,13 +114,6 @@ def _of_files(subject: Subject) -> Iterator[tuple[str, str]]:
             f"{name} has a GGUF file for each format, and no other weights",
             "name one of its files, or serve it with LlamaCpp",
         )
-    argument = "json_model_override_args"
-    told = subject.arguments.get(argument)
-    if isinstance(told, str):
-        try:
-            json.loads(told)
-        except ValueError:
-            yield f"{subject.word(argument)} must be JSON, got {told}", ""
 
 
 def _of_drafts(subject: Subject) -> Iterator[tuple[str, str]]:

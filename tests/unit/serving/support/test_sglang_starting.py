@@ -35,8 +35,6 @@ STARTS = table(
     ("", case("sglang 0.5.9 A10G", LLAMA, load_format="sharded_state")),
     ("LLM948", case("sglang 0.5.9 A10G", GGUF, {"architectures": [LLAMA]})),
     ("LLM938", case("sglang 0.5.9 A10G", MLX, {"architectures": [LLAMA]})),
-    ("LLM948", case("sglang 0.5.9 A10G", LLAMA, json_model_override_args="{a")),
-    ("", case("sglang 0.5.9 A10G", LLAMA, json_model_override_args="{}")),
     ("LLM948", case("sglang 0.5.9 H100", MOE_FP8, tp_size=4, ep_size=3)),
     ("", case("sglang 0.5.9 H100", MOE_FP8, tp_size=4, ep_size=4)),
     ("LLM927", case("sglang 0.5.9 A10G", LLAMA, PLAIN, quantization="moe_wna16")),
