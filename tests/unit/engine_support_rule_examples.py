@@ -137,6 +137,14 @@ OF_ENGINES: dict[str, tuple[Example, Example]] = {
         of("tei", "1.7.0", classes="Qwen3ForCausalLM"),
         of("tei", "1.8.0", classes="Qwen3ForCausalLM"),
     ),
+    "LLM948": (
+        of("sglang", "0.5.9", LLAMA, speculative_algorithm="EAGLE3"),
+        of("sglang", "0.5.9", LLAMA, speculative_algorithm="NGRAM"),
+    ),
+    "LLM950": (
+        of("tgi", "2.4.0", LLAMA, environment={"ATTENTION": "sdpa"}),
+        of("tgi", "2.4.0", LLAMA, environment={"ATTENTION": "paged"}),
+    ),
     "LLM932": (
         of(
             "tgi",

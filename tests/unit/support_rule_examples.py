@@ -71,6 +71,11 @@ def _of(
     )
 
 
+def _gptq(bits: int) -> dict[str, Any]:
+    values = {"quant_method": "gptq", "bits": bits}
+    return {"architectures": ["LlamaForCausalLM"], "quantization_config": values}
+
+
 _VOCABULARY = {"TIKTOKEN_ENCODINGS_BASE": "/opt/ml/model"}
 _FORCED = {"VLLM_ALLOW_LONG_MAX_MODEL_LEN": "1"}
 _V1 = {"VLLM_USE_V1": "1"}
@@ -81,6 +86,10 @@ _NGRAM = {"method": "ngram", "num_speculative_tokens": 3}
 _EAGLE_3 = {"method": "eagle3", "model": "a/b", "num_speculative_tokens": 3}
 
 SUPPORT: dict[str, tuple[Example, Example]] = {
+    "LLM868": (
+        _of(LLAMA, "0.20.0", block_size=8),
+        _of(LLAMA, "0.20.0", block_size=32),
+    ),
     "LLM880": (_of(LLAMA, "0.6.5"), _of(LLAMA, "0.6.3.post1")),
     "LLM881": (
         _of("a/b", "0.8.4", classes="HeliumForCausalLM"),
@@ -253,6 +262,7 @@ SUPPORT: dict[str, tuple[Example, Example]] = {
             RTX,
             classes="DeepseekV4ForCausalLM",
             moe_backend="deep_gemm_mega_moe",
+            enable_expert_parallel=True,
         ),
         _of(
             "a/b",
@@ -260,6 +270,7 @@ SUPPORT: dict[str, tuple[Example, Example]] = {
             B200,
             classes="DeepseekV4ForCausalLM",
             moe_backend="deep_gemm_mega_moe",
+            enable_expert_parallel=True,
         ),
     ),
     "LLM866": (
@@ -341,5 +352,32 @@ SUPPORT: dict[str, tuple[Example, Example]] = {
             "0.20.1",
             reasoning_parser="deepseek_r1",
         ),
+    ),
+    "LLM938": (
+        _of("a/b", "0.20.0", config=_gptq(5)),
+        _of("a/b", "0.20.0", config=_gptq(4)),
+    ),
+    "LLM940": (
+        _of(MOE, "0.20.0", H100, moe_backend="marlin"),
+        _of(MOE, "0.20.0", H100, moe_backend="triton"),
+    ),
+    "LLM942": (
+        _of(
+            MOE,
+            "0.20.0",
+            H100,
+            **_BY_EXPERTS,
+            enable_eplb=True,
+            eplb_config={"num_redundant_experts": 3},
+        ),
+        _of(MOE, "0.20.0", H100, **_BY_EXPERTS, enable_eplb=True),
+    ),
+    "LLM946": (
+        _of(LLAMA, "0.10.2", environment={"VLLM_USE_V1": "true"}),
+        _of(LLAMA, "0.10.2", environment={"VLLM_USE_V1": "1"}),
+    ),
+    "LLM944": (
+        _of(LLAMA, "0.20.0", load_format="sharded_state"),
+        _of(LLAMA, "0.20.0", load_format="safetensors"),
     ),
 }

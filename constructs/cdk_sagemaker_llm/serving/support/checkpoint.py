@@ -42,6 +42,7 @@ _MIRRORS = ("unsloth/", "nousresearch/", "alpindale/", "meta-llama/", "llm-resea
 # first, compressed-tensors from the summer of 2024 on. Of models between, nothing.
 _COMPRESSED = r"(?:redhatai|neuralmagic|nm-testing)/"
 _NAMED_ENDINGS: tuple[tuple[str, Mapping[str, Any]], ...] = (
+    (r"mlx-community/.*-[2-8]bits?(?:-.*)?", {"group_size": 64, "bits": 4}),
     # What these call AWQ is made by llm-compressor.
     (
         r"(?:cyankiwi|cpatonn)/.*-awq(?:-[48]bit|-int[48])?",

@@ -79,6 +79,17 @@ _NEEDS_FILES = frozenset(
         "compressed-tensors",
         "auto-round",
         "fbgemm_fp8",
+        "moe_wna16",
+        "modelopt",
+        "modelopt_fp4",
+        "modelopt_mxfp8",
+        "modelopt_mixed",
+        "nvfp4",
+        "quark",
+        "qqq",
+        "bitblas",
+        "gptq_bitblas",
+        "gptq_marlin_24",
     }
 )
 
@@ -218,7 +229,9 @@ def _fits_marlin(subject: Subject) -> bool:
         return False
     if subject.checkpoint.method == "gptq":
         return bool(values.get("bits", 4) in {4, 8}) and values.get("sym") is not False
-    return bool(values.get("bits", 4) == 4)  # noqa: PLR2004 - bits
+    # Without zero points it takes none of AWQ's (check_marlin_supported, issue 28857).
+    has_zeros = values.get("zero_point") is not False
+    return bool(values.get("bits", 4) == 4) and has_zeros  # noqa: PLR2004 - bits
 
 
 def quantization_findings(subject: Subject) -> Iterator[Finding]:
@@ -230,7 +243,12 @@ def quantization_findings(subject: Subject) -> Iterator[Finding]:
         return
     word = subject.word("quantization")
     if not own:
-        if asked in _NEEDS_FILES:
+        needs_files = asked in _NEEDS_FILES
+        # Before, that name was of what Gaudi does by itself.
+        needs_files |= asked == "inc" and subject.is_at(_BY_INC)
+        # It takes the first of many files for its own, unless it is told how.
+        needs_files |= asked == "torchao" and not subject.has("hf_overrides")
+        if needs_files:
             yield NOT_QUANTIZED.finding(
                 f"{word}={asked} needs weights that were quantized so, and those of "
                 f"{subject.checkpoint.name} are not quantized",

@@ -48,7 +48,12 @@ _TAKEN_AS = {
     "bitsandbytes": (),
 }
 
-_NEEDS_FILES = frozenset({"awq", "awq_marlin", "gptq", "gptq_marlin"})
+_NEEDS_FILES = frozenset(
+    {
+        *("awq", "awq_marlin", "gptq", "gptq_marlin", "compressed-tensors"),
+        *("moe_wna16", "auto-round", "quark", "petit_nvfp4"),
+    }
+)
 
 # Weights in fp8 are widened by vLLM's kernels, which no image has (fp8.py, and the
 # schemes of compressed_tensors.py; issues 5135 and 11291).

@@ -17,12 +17,14 @@ from cdk_sagemaker_llm.text import any_of, nearest
 # Longer ones are prefilled in parts where nothing else is asked for.
 _LONG = 32768
 _PICTURES_AT = ("0.19.0", "0.33.0")
+# Which asked how pictures come (models/llava.py).
+_FIRST_SEEING, _SEEING_IS_TOLD = "LlavaForConditionalGeneration", ("0.4.0", "0.4.3")
 _SPLITS = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
 _PARTS_ON_OLD_ENGINE = ("0.8.4", "0.10.2")
 # Whose first files were not read so (_verify_load_format).
 _NOT_BY_PT, _NOT_BY_PT_AT = "MixtralForCausalLM", ("0.2.7", "0.3.3")
 # Which read text alone, as far as they were looked at.
-_OF_TEXT = frozenset(
+OF_TEXT = frozenset(
     {
         *("LlamaForCausalLM", "MistralForCausalLM", "MixtralForCausalLM"),
         *("Qwen2ForCausalLM", "Qwen2MoeForCausalLM", "Qwen3ForCausalLM"),
@@ -54,6 +56,17 @@ _LOADS = (
     *("instanttensor", "ipc_cache", "modelexpress", "npcache", "pt", "tensorizer"),
     *("runai_streamer", "runai_streamer_sharded", "safetensors", "sharded_state"),
 )
+# Since the release after the last that was read and has none. Images of DJL's took
+# sharded_state back into 0.4.2.
+_LOADS_SINCE = {
+    "bitsandbytes": "0.4.3",
+    "gguf": "0.5.5",
+    "mistral": "0.6.0",
+    "runai_streamer": "0.6.4",
+    "fastsafetensors": "0.8.0",
+    "runai_streamer_sharded": "0.8.5",
+    "instanttensor": "0.18.0",
+}
 _STRETCHES = (
     *("linear", "dynamic", "yarn", "su", "longrope", "llama3", "default", "mrope"),
     *("deepseek_yarn", "deepseek_llama_scaling", "mllama4", "ntk", "proportional"),
@@ -218,6 +231,9 @@ def _longest_of_texts(subject: Subject) -> int | None:
 def _of_adapters(subject: Subject) -> Iterator[tuple[str, str]]:
     if not subject.flag("enable_lora") or not subject.is_at("0.3.0", "0.9.2"):
         return
+    if subject.checkpoint.method and subject.is_at("0.3.0", "0.3.3"):
+        own = subject.checkpoint.method
+        yield f"adapters are not served on weights in {own}", "take a newer image"
     most, kept = subject.number("max_loras") or 1, subject.number("max_cpu_loras")
     if kept is not None and kept < most:
         yield f"max_cpu_loras must be at least max_loras, {most}, got {kept}", ""
@@ -254,6 +270,32 @@ def _of_drafts(subject: Subject) -> Iterator[tuple[str, str]]:
     is_by_words = model == "[ngram]" and subject.is_at("0.5.3")
     if is_by_words and not subject.number("ngram_prompt_lookup_max"):
         yield "[ngram] needs ngram_prompt_lookup_max", "write it, such as 4"
+    yield from _of_draft_numbers(subject, model)
+
+
+def _of_draft_numbers(subject: Subject, model: str) -> Iterator[tuple[str, str]]:
+    number = subject.number("num_speculative_tokens")
+    # Heads that were made for the model say it in their files.
+    is_told = any(one in model for one in ("eagle", "medusa", "accelerator", "specul"))
+    if number is None and not is_told:
+        yield "a speculative_model needs num_speculative_tokens", "write it, such as 5"
+    least, most = (
+        subject.number(f"ngram_prompt_lookup_{one}") for one in ("min", "max")
+    )
+    is_by_words = model == "[ngram]" and subject.is_at("0.5.3")
+    if is_by_words and least is not None and most is not None and least > most:
+        why = "ngram_prompt_lookup_min must be at most ngram_prompt_lookup_max"
+        yield f"{why}, {most}, got {least}", ""
+    word = "speculative_disable_by_batch_size"
+    threshold = subject.number(word)
+    if threshold is not None and threshold < 2 and subject.is_at("0.5.0"):  # noqa: PLR2004
+        yield f"{word} must be at least 2, got {threshold}", ""
+    longest, asked = (
+        subject.number("speculative_max_model_len"),
+        asked_length(subject.arguments.get("max_model_len")),
+    )
+    if longest is not None and asked is not None and longest > asked:
+        yield f"speculative_max_model_len must be at most {asked}, got {longest}", ""
 
 
 def _of_steps(subject: Subject) -> Iterator[tuple[str, str]]:
@@ -319,6 +361,9 @@ def _of_files(subject: Subject) -> Iterator[tuple[str, str]]:
     is_of_pt = loaded == "pt" and subject.checkpoint.class_name == _NOT_BY_PT
     if is_of_pt and subject.is_at(*_NOT_BY_PT_AT):
         yield f"{word}=pt is not for {_NOT_BY_PT}", "write safetensors"
+    since = _LOADS_SINCE.get(loaded or "")
+    if since is not None and not subject.is_at(since) and subject.is_at("0.4.2"):
+        yield f"{word}={loaded} is not there yet", "take an image with a newer release"
     near = nearest(loaded or "", _LOADS, count=1)
     if loaded is not None and loaded not in _LOADS and near:
         yield f"there is no {word}={loaded}", f"did you mean {near[0]}?"
@@ -352,6 +397,9 @@ def _of_pictures(subject: Subject) -> Iterator[tuple[str, str]]:
     How pictures are read and handed on.
     """
     name = subject.checkpoint.class_name or ""
+    is_first = name == _FIRST_SEEING and subject.is_at(*_SEEING_IS_TOLD)
+    if is_first and not subject.has("image_input_type"):
+        yield f"{name} needs image_input_type", "take an image with vLLM 0.6 or newer"
     is_seeing = name.endswith("ForConditionalGeneration")
     if not is_seeing or not subject.is_at(*_PICTURES_AT):
         return
@@ -376,6 +424,12 @@ def _of_caches(subject: Subject) -> Iterator[tuple[str, str]]:
     """
     How the cache is kept.
     """
+    size = subject.number("block_size")
+    sizes = (8, 16, 32, 128) if subject.is_at("0.3.0", "0.3.3") else (8, 16, 32)
+    is_narrow = subject.is_at("0.2.0", "0.5.4") or subject.is_at("0.6.0", "0.6.2")
+    if size is not None and size not in sizes and is_narrow:
+        word = subject.word("block_size")
+        yield f"{word} must be {any_of(map(str, sizes))}, got {size}", "leave it out"
     kind = subject.text("kv_cache_dtype") or "auto"
     for first, last, kinds in _CACHES:
         if subject.is_at(first, last) and kind not in {"auto", *kinds}:
@@ -390,7 +444,7 @@ def _of_models(subject: Subject) -> Iterator[tuple[str, str]]:
     if is_number and float(share) > 1 and subject.is_at("0.0", "0.9.2"):
         yield f"gpu_memory_utilization must be at most 1, got {share}", ""
     limit = subject.arguments.get("limit_mm_per_prompt")
-    if limit and name in _OF_TEXT and subject.is_at("0.6.2", "0.8.5"):
+    if limit and name in OF_TEXT and subject.is_at("0.6.2", "0.8.5"):
         yield f"limit_mm_per_prompt is not for {name}, which reads text alone", ""
     backend = subject.text("guided_decoding_backend")
     is_known = backend in {None, "outlines", "lm-format-enforcer"}
@@ -415,5 +469,5 @@ def _of_models(subject: Subject) -> Iterator[tuple[str, str]]:
         why = f"{subject.checkpoint.name} has no weights for runner={runner}"
         yield why, "leave it out, or write pooling"
     is_heard = subject.text("task") == "transcription"
-    if is_heard and name in _OF_TEXT and subject.is_at("0.8.4", "0.12.0"):
+    if is_heard and name in OF_TEXT and subject.is_at("0.8.4", "0.12.0"):
         yield f"{name} hears nothing, which task=transcription asks for", "leave it out"

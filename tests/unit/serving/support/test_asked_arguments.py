@@ -115,6 +115,7 @@ TREE = {
     "speculative_algorithm": "EAGLE3",
     "speculative_num_steps": 3,
     "speculative_eagle_topk": 2,
+    "speculative_draft_model_path": "a/eagle3",
 }
 CHAIN = {**TREE, "speculative_eagle_topk": 1}
 GRAM = {"speculative_algorithm": "NGRAM", "page_size": 16}

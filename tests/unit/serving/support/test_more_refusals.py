@@ -28,7 +28,10 @@ BY_BITS = {"quantization": "bitsandbytes", "load_format": "bitsandbytes"}
 GGUF = {"quantization_config": {"quant_method": "gguf"}}
 AWQ = {"quantization_config": {"quant_method": "awq"}}
 STAGED = {"pipeline_parallel_size": 2}
-EAGLE = {"speculative_algorithm": "EAGLE3"}
+EAGLE = {
+    "speculative_algorithm": "EAGLE3",
+    "speculative_draft_model_path": "a/eagle3",
+}
 NGRAM = {"method": "ngram", "num_speculative_tokens": 2}
 
 

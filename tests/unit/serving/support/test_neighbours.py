@@ -17,7 +17,10 @@ V4 = "deepseek-ai/DeepSeek-V4-Flash"
 FINE = "Qwen/Qwen3-235B-A22B-Instruct-2507-FP8"
 SHARED = "Qwen/Qwen3.6-35B-A3B-FP8"
 KIMI = "moonshotai/Kimi-K2-Instruct"
-DRAFT = {"speculative_model": "Qwen/Qwen2.5-7B-Instruct-AWQ"}
+DRAFT = {
+    "speculative_model": "Qwen/Qwen2.5-7B-Instruct-AWQ",
+    "num_speculative_tokens": 5,
+}
 MTP = {"speculative_config": {"method": "mtp", "num_speculative_tokens": 1}}
 OF_8: dict[str, Any] = {"tensor_parallel_size": 8}
 OF_4: dict[str, Any] = {"tensor_parallel_size": 4}
@@ -130,8 +133,8 @@ PAIRS: dict[str, tuple[Case, Case]] = {
         ),
     ),
     "transformers reads the GGUF file": (
-        ("vllm 0.10.2", "unsloth/gemma-3n-E4B-it-GGUF", "g6e.xlarge", {}),
-        ("vllm 0.10.2", "unsloth/Qwen3-8B-GGUF", "g6e.xlarge", {}),
+        ("vllm 0.13.0", "unsloth/gemma-3n-E4B-it-GGUF", "g6e.xlarge", {}),
+        ("vllm 0.13.0", "unsloth/Qwen3-8B-GGUF:Q4_K_M", "g6e.xlarge", {}),
     ),
     "a repository on the Hub has a configuration beside its GGUF files": (
         ("vllm 0.13.0", "unsloth/gpt-oss-20b-GGUF", "g6e.xlarge", {}),
@@ -275,10 +278,10 @@ PAIRS: dict[str, tuple[Case, Case]] = {
             {**TRUSTED, "dtype": "float16"},
         ),
         (
-            "vllm 0.6.3.post1",
+            "vllm 0.10.2",
             "TechxGenus/DeepSeek-Coder-V2-Lite-Instruct-AWQ",
             "g6e.2xlarge",
-            {**TRUSTED, "dtype": "float16", "quantization": "awq"},
+            {**TRUSTED, "dtype": "float16"},
         ),
     ),
     "a cache of the files' own is in 8 bits": (

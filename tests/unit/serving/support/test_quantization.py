@@ -155,6 +155,7 @@ NEEDS_FILES = (
     "compressed-tensors",
     "auto-round",
     "fbgemm_fp8",
+    "torchao",
 )
 
 
@@ -175,7 +176,7 @@ def test_needs_weights_that_were_quantized_so(asked: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "asked", ["fp8", "bitsandbytes", "experts_int8", "none", "", None, "torchao"]
+    "asked", ["fp8", "bitsandbytes", "experts_int8", "none", "", None]
 )
 def test_makes_other_formats_when_it_loads(asked: str | None) -> None:
     """
@@ -212,7 +213,7 @@ MARLIN: list[Row] = [
             ("0.10.2 A10G", "gptq", {"group_size": 256}, {}, "LLM921"),
             ("0.10.2 A10G", "awq", {}, {}, ""),
             ("0.10.2 A10G", "awq", {"bits": 4}, {}, ""),
-            ("0.10.2 A10G", "awq", {"bits": 8}, {}, "LLM921"),
+            ("0.10.2 A10G", "awq", {"bits": 8}, {}, "LLM938 LLM921"),
             ("0.10.2 A10G", "awq", {"sym": False}, {}, ""),
             ("0.10.2 A10G", "awq", {"group_size": 16}, {}, "LLM921"),
             ("0.10.2 A10G", "awq", {"group_size": 64}, {}, ""),
@@ -222,9 +223,9 @@ MARLIN: list[Row] = [
             ("0.10.2 CPU", "awq", {}, {}, ""),
             ("0.23.0 A10G", "awq", {}, {"quantization": "awq"}, "LLM921"),
             ("0.24.0 A10G", "awq", {}, {"quantization": "awq"}, ""),
-            ("0.24.0 A10G", "awq", {"bits": 8}, {}, ""),
+            ("0.24.0 A10G", "awq", {"bits": 8}, {}, "LLM938"),
             ("0.21.0 A10G", "gptq", {"bits": 3}, {}, "LLM921"),
-            ("0.22.0 A10G", "gptq", {"bits": 3}, {}, ""),
+            ("0.22.0 A10G", "gptq", {"bits": 3}, {}, "LLM938"),
             ("0.4.2 A10G", "awq", {}, {}, "LLM921"),
             ("0.5.3.post1 A10G", "awq", {}, {}, ""),
             ("0.3.3 A10G", "gptq", {}, {}, "LLM921"),

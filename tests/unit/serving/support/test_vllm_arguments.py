@@ -186,15 +186,15 @@ TOKENIZERS: list[Row] = [
         )
     ),
     (
-        "LLM943",
+        "LLM943 LLM967",
         case("vllm 0.4.2 A10G", LLAMA, rope_scaling={"rope_type": "llama3"}),
     ),
     (
-        "LLM943",
+        "LLM943 LLM967",
         case("vllm 0.4.2 A10G", LLAMA, rope_scaling='{"rope_type": "llama3"}'),
     ),
-    ("", case("vllm 0.4.2 A10G", LLAMA, rope_scaling='{"rope_type": ')),
-    ("", case("vllm 0.4.2 A10G", LLAMA, rope_scaling='["llama3"]')),
+    ("LLM967", case("vllm 0.4.2 A10G", LLAMA, rope_scaling='{"rope_type": ')),
+    ("LLM967", case("vllm 0.4.2 A10G", LLAMA, rope_scaling='["llama3"]')),
     # By a dotted argument, or as a whole.
     (
         "LLM943",
