@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from cdk_sagemaker_llm.catalog.model_classes import has_ability
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.support.attention import AMPERE
 from cdk_sagemaker_llm.serving.support.checkpoint import has_experts
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
 from cdk_sagemaker_llm.text import any_of
@@ -31,6 +32,9 @@ _UNNAMED = {
 }
 _LAST_UNNAMED = "0.24.0"
 _WHOLE_EXPERTS = ("0.11.1", "0.20.2")
+# Until Triton's kernels came, the wheels had those of Punica for Ampere and newer, and
+# adapters of nothing are run when the engine measures its memory.
+_BY_PUNICA = ("0.3.0", "0.5.3.post1")
 
 ADAPTER_RANK = Rule(
     "LLM957",
@@ -39,8 +43,9 @@ ADAPTER_RANK = Rule(
 )
 UNFIT_ADAPTERS = Rule(
     "LLM928",
-    "the release serves no adapters on the model's vocabulary or experts",
-    "vllm/lora/layers.py, lora/layers/fused_moe.py and lora/utils.py, 0.3.3 to 0.24.0",
+    "the release serves no adapters on the model's vocabulary or experts, or the GPU",
+    "vllm/lora/layers.py, lora/layers/fused_moe.py, lora/utils.py and lora/punica.py, "
+    "0.3.3 to 0.24.0",
 )
 
 
@@ -65,10 +70,19 @@ def adapter_rank_findings(subject: Subject) -> Iterator[Finding]:
 
 def adapter_fit_findings(subject: Subject) -> Iterator[Finding]:
     """
-    Adapters fit the model's vocabulary, and its experts.
+    Adapters fit the GPU, the model's vocabulary, and its experts.
     """
     name, word = subject.checkpoint.class_name, subject.word("enable_lora")
-    if name is None or not subject.flag("enable_lora"):
+    if not subject.flag("enable_lora"):
+        return
+    capability = subject.capability
+    if capability and capability < AMPERE and subject.is_at(*_BY_PUNICA):
+        yield UNFIT_ADAPTERS.finding(
+            f"{subject.title} has kernels for {word} from A100 and A10G on, and none "
+            f"for {subject.gpu}",
+            "take a GPU from A10G on, or an image with vLLM 0.6 or newer",
+        )
+    if name is None:
         return
     size = subject.checkpoint.number("vocab_size") or 0
     for first, last, most in _VOCABULARIES:

@@ -189,8 +189,20 @@ MTP = {"speculative_config": {"method": "mtp", "num_speculative_tokens": 1}}
 WIDE: dict[str, Any] = {"dtype": "float32"}
 V3_2, CODE = "DeepseekV32ForCausalLM", {"trust_remote_code": True}
 
-# Adapters against the vocabulary and the experts.
+# Adapters against the GPU, the vocabulary and the experts.
 ADAPTERS = table(
+    *(
+        (codes, case(f"vllm {where}", LLAMA, {"torch_dtype": "float16"}, **asked))
+        for where, asked, codes in (
+            ("0.3.3 V100", LORA, "LLM928"),
+            ("0.3.3 T4", LORA, "LLM928"),
+            ("0.3.3 A100", LORA, ""),
+            ("0.3.3 V100", {}, ""),
+            ("0.5.3.post1 T4", LORA, "LLM928"),
+            ("0.5.3.post1 A10G", LORA, ""),
+            ("0.6.2 T4", LORA, ""),
+        )
+    ),
     *(
         (codes, case(f"vllm {release} A10G", name, {"vocab_size": size}, **asked))
         for release, name, size, asked, codes in (
