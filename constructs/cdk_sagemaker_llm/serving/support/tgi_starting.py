@@ -17,6 +17,8 @@ _TYPES_SINCE = "0.9.0"
 _BOTH_SINCE, _OF_BITS = "1.2.0", "bitsandbytes"
 # Later ones read it from config.json (models/__init__.py; issue 1613).
 _NAMED, _UNNAMED_UNTIL = ("awq", "gptq"), "1.4.5"
+# The launcher's variable, and the one that AWS's entry point makes it of.
+_NAMING = ("QUANTIZE", "HF_MODEL_QUANTIZE")
 _ATTENTION_SINCE = "2.3.0"
 _ATTENTION = ("paged", "flashdecoding", "flashinfer")
 _ON_PROCESSORS = "flashdecoding-ipex"
@@ -50,7 +52,8 @@ def _of_types(subject: Subject) -> Iterator[tuple[str, str]]:
             f"leave {subject.word('dtype')} out",
         )
     own = subject.checkpoint.method
-    if own in _NAMED and not asked and subject.is_at("0.9.0", _UNNAMED_UNTIL):
+    is_named = asked or any(subject.environment.get(one) for one in _NAMING)
+    if own in _NAMED and not is_named and subject.is_at("0.9.0", _UNNAMED_UNTIL):
         yield f"the weights are in {own}, and {word} does not say it", f"write {own}"
     is_packed = scheme_of(subject.checkpoint) == "CompressedTensorsWNA16"
     if is_packed and subject.is_at("0.9.0") and not subject.is_at(_PACKED_SINCE):

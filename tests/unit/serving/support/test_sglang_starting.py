@@ -44,6 +44,10 @@ STARTS = table(
     ("LLM170", case("tgi 2.4.0 A10G", LLAMA_2, quantize="eetq", **HALF)),
     ("", case("tgi 2.4.0 A10G", LLAMA_2, quantize="eetq")),
     ("LLM950", case("tgi 1.4.5 A10G", AWQ_LLAMA)),
+    *(
+        ("", case("tgi 1.4.5 A10G", AWQ_LLAMA, environment={variable: "awq"}))
+        for variable in ("QUANTIZE", "HF_MODEL_QUANTIZE")
+    ),
     ("", case("tgi 1.4.5 A10G", AWQ_LLAMA, quantize="awq")),
     ("", case("tgi 2.0.2 A10G", AWQ_LLAMA)),
     ("LLM950", case("tgi 2.4.0 A10G", W4A16)),
