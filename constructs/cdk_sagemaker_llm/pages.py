@@ -76,6 +76,9 @@ figcaption { display: flex; flex-wrap: wrap; gap: 0 1rem; margin-bottom: 0.75rem
 .c0 { stroke: var(--c0); }
 .c1 { stroke: var(--c1); } .curve.c1 { stroke-dasharray: 7 5; }
 .c2 { stroke: var(--c2); } .curve.c2 { stroke-dasharray: 2 5; }
+.square { stroke-linecap: square; } .small { stroke-width: 5px; }
+.best { stroke-width: 14px; }
+pre { margin: 0.5rem 0; user-select: all; }
 .ys { display: flex; flex-direction: column-reverse; text-align: right;
   justify-content: space-between; margin: -0.5rem 0; }
 .xs { grid-column: 2; position: relative; height: 1.5rem; margin-top: 0.3rem; }
@@ -85,6 +88,7 @@ figcaption { display: flex; flex-wrap: wrap; gap: 0 1rem; margin-bottom: 0.75rem
 @media print {
   body { max-width: none; padding: 0; }
   .wide { overflow: visible; } .plot { padding-right: 3rem; }
+  pre { white-space: pre-wrap; }
   table { font-size: 8pt; } th, td { padding: 0.1rem 0.3rem; }
   .text { overflow-wrap: anywhere; }
 }

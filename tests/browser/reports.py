@@ -18,5 +18,10 @@ REPORTS: dict[str, str] = {
         "simulate {app} --traffic day --duration 7d --method aggregate --html {page}"
     ),
     "simulation of many models": "simulate {other} --duration 30h --html {page}",
+    "choice": "choose Qwen/Qwen3-8B --rate 1/s --duration 10m --html {page}",
+    "choice for an app": (
+        "choose {app} --rate 1/s --duration 10m --instance-type ml.g6e.xlarge "
+        "--instance-type ml.g5.12xlarge --html {page}"
+    ),
     "simulations compared": "simulate {app} --compare-with max=2 --html {page}",
 }

@@ -14,15 +14,11 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.choosing.answer import Answer, Choice, Sensitivity
     from cdk_sagemaker_llm.choosing.candidates import Candidate, Result
     from cdk_sagemaker_llm.choosing.choosing import Progress, choose
+    from cdk_sagemaker_llm.choosing.hosts import Host, Tenant
     from cdk_sagemaker_llm.choosing.question import Objective, Question, Speedups
     from cdk_sagemaker_llm.choosing.scaling import Hours, Scaling
     from cdk_sagemaker_llm.choosing.setups import Refusal, Setup
-    from cdk_sagemaker_llm.choosing.sharing import (
-        Host,
-        Sharing,
-        Tenant,
-        choose_together,
-    )
+    from cdk_sagemaker_llm.choosing.sharing import Sharing, choose_together
 
 __all__ = [
     "Answer",
@@ -49,7 +45,7 @@ _HOMES = {
     "Answer": "choosing.answer",
     "Candidate": "choosing.candidates",
     "Choice": "choosing.answer",
-    "Host": "choosing.sharing",
+    "Host": "choosing.hosts",
     "Hours": "choosing.scaling",
     "Objective": "choosing.question",
     "Progress": "choosing.choosing",
@@ -61,7 +57,7 @@ _HOMES = {
     "Setup": "choosing.setups",
     "Sharing": "choosing.sharing",
     "Speedups": "choosing.question",
-    "Tenant": "choosing.sharing",
+    "Tenant": "choosing.hosts",
     "choose": "choosing.choosing",
     "choose_together": "choosing.sharing",
 }

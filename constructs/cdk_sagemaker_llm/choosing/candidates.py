@@ -130,12 +130,31 @@ class Candidate:
         Return what a simulation plays out: the same that ``simulate`` reads of the app
         that the candidate's construct call makes.
         """
-        setup, scaling = self.setup, self.scaling
+        setup = self.setup
         start, least, most = self.instances
         name = _COMPONENT if setup.shares else _VARIANT
+        return Scenario(
+            workloads=(self.workload(question, name),),
+            duration=question.duration,
+            start=question.start,
+            seed=question.seed,
+            endpoint=_ENDPOINT,
+            variant=_VARIANT,
+            pools=(Pool(setup.instance_type),),
+            instances=start,
+            minimum=least,
+            maximum=most,
+            managed=setup.shares,
+        )
+
+    def workload(self, question: Question, name: str) -> Workload:
+        """
+        Return the model in such a scenario, by its name there.
+        """
+        setup, scaling = self.setup, self.scaling
         usual = setup.plan.expected
         held = usual.terms.fixed + usual.terms.cuda_graphs + max(usual.kv_cache_room, 0)
-        workload = Workload(
+        return Workload(
             name=name,
             traffic=question.traffic,
             service=setup.times,
@@ -150,19 +169,6 @@ class Candidate:
             timeout=question.timeout,
             memory_share=min(held / setup.plan.capacity, 1.0),
         )
-        return Scenario(
-            workloads=(workload,),
-            duration=question.duration,
-            start=question.start,
-            seed=question.seed,
-            endpoint=_ENDPOINT,
-            variant=_VARIANT,
-            pools=(Pool(setup.instance_type),),
-            instances=start,
-            minimum=least,
-            maximum=most,
-            managed=setup.shares,
-        )
 
     def judge(self, outcome: Outcome, sizing: Sizing) -> Result:
         """
@@ -174,14 +180,11 @@ class Candidate:
         """
         (series,) = outcome.workloads.values()
         spent = sum(outcome.instance_hours.values())
-        kept, speeds = kept_share(series, sizing)
-        totals = series.totals
-        return Result(
+        return result_of(
+            series,
+            sizing,
             monthly_cost=self._monthly(spent, outcome.duration),
             instance_hours=spent,
-            kept=kept,
-            **_percentiles(speeds),
-            lost=totals.timed_out + sum(totals.refused.values()),
             method=outcome.method,
         )
 
@@ -192,13 +195,41 @@ class Candidate:
         return hours * price * HOURS_A_MONTH * _HOUR / duration
 
 
-def kept_share(
-    series: Series, sizing: Sizing
-) -> tuple[float, list[tuple[Speed, float]]]:
+def result_of(
+    series: Series,
+    sizing: Sizing,
+    *,
+    monthly_cost: float | None,
+    instance_hours: float,
+    method: str,
+) -> Result:
     """
-    Return the part of the minutes that kept the objective, and how fast answers were in
-    each, with how many there were.
+    Return what the minutes of one model come to.
+
+    Args:
+        series: Its minutes, as a simulation recorded them.
+
+        sizing: How fast its copies answer.
+
+        monthly_cost: US dollars in 730 hours; ``None`` without a known price.
+
+        instance_hours: Hours of instances in the time that was simulated.
+
+        method: How it was simulated.
     """
+    kept, speeds = _kept(series, sizing)
+    totals = series.totals
+    return Result(
+        monthly_cost=monthly_cost,
+        instance_hours=instance_hours,
+        kept=kept,
+        **_percentiles(speeds),
+        lost=totals.timed_out + sum(totals.refused.values()),
+        method=method,
+    )
+
+
+def _kept(series: Series, sizing: Sizing) -> tuple[float, list[tuple[Speed, float]]]:
     kept, speeds = 0, []
     aim = sizing.objective
     lost = [

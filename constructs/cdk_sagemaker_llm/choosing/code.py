@@ -4,7 +4,7 @@ The construct call that deploys a candidate, and a whole app around it, as text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from textwrap import indent
 
 from cdk_sagemaker_llm.choosing.candidates import Candidate
@@ -18,7 +18,7 @@ from cdk_sagemaker_llm.serving.parameters import gated_findings
 _IN = " " * 8
 
 
-def construct_call(candidate: Candidate, question: Question) -> str:
+def construct_call(candidate: Candidate, question: Question, *, id: str = "") -> str:
     """
     Write the calls that define a candidate in a stack, which is ``self`` there.
 
@@ -26,9 +26,14 @@ def construct_call(candidate: Candidate, question: Question) -> str:
         candidate: What is to be deployed.
 
         question: What it answers.
+
+        id: What the constructs are called, beside others.
+            If omitted, there are no others.
     """
-    lines = list(_shared(candidate, question) if candidate.setup.shares else ())
-    return "\n".join(lines or _filling(candidate, question))
+    if candidate.setup.shares:
+        host = host_call(candidate.setup, candidate.instances, question, id=f"{id}Host")
+        return f"{host}\n{component_call(candidate, question)}"
+    return "\n".join(_filling(candidate, question, id or "Endpoint"))
 
 
 def app_text(candidate: Candidate, question: Question) -> str:
@@ -40,55 +45,94 @@ def app_text(candidate: Candidate, question: Question) -> str:
 
         question: What it answers.
     """
-    setup = candidate.setup
-    pattern = "InferenceComponentEndpoint" if setup.shares else "LlmEndpoint"
-    names = sorted(["HuggingFaceModel", pattern, type(setup.serving).__name__])
-    cdk = ["App", "CfnOutput", "Environment", "Stack"]
-    if _is_gated(setup):
-        cdk.append("SecretValue")
-    if any(_warnings(candidate, question)):
-        cdk.append("Annotations")
-    host = "host" if setup.shares else "endpoint"
-    output = f'CfnOutput(self, "EndpointName", value={host}.endpoint_name)'
-    outputs = [output]
-    if setup.shares:
-        outputs.append(
-            'CfnOutput(self, "ComponentName", value=model.inference_component_name)'
-        )
-    body = indent("\n".join([construct_call(candidate, question), *outputs]), _IN)
+    call = construct_call(candidate, question)
+    title = f"{candidate.setup.model} on {candidate.setup.instance_type}"
+    return app_around(
+        "\n".join([call, *outputs(candidate)]),
+        [(candidate, question)],
+        title=title,
+        words=candidate.scaling.words,
+    )
+
+
+def app_around(
+    calls: str,
+    parts: Sequence[tuple[Candidate, Question]],
+    *,
+    title: str,
+    words: str,
+) -> str:
+    """
+    Write a whole app around calls.
+
+    Args:
+        calls: What the stack's initialiser does.
+
+        parts: The candidates that they define, with what each answers.
+
+        title: What the app is.
+
+        words: What its stack is, in a few words.
+    """
+    names = {"HuggingFaceModel"}
+    cdk = {"App", "CfnOutput", "Environment", "Stack"}
+    for candidate, question in parts:
+        setup = candidate.setup
+        names |= {
+            "InferenceComponentEndpoint" if setup.shares else "LlmEndpoint",
+            type(setup.serving).__name__,
+        }
+        if _is_gated(setup):
+            cdk.add("SecretValue")
+        if any(_warnings(candidate, question)):
+            cdk.add("Annotations")
+    region = parts[0][1].region
     return f'''"""
-{setup.model} on {setup.instance_type}, as sagemaker-llm choose found it.
+{title}, as sagemaker-llm choose found it.
 """
 
 from aws_cdk import {", ".join(sorted(cdk))}
 from constructs import Construct
 
-from cdk_sagemaker_llm import {", ".join(names)}
+from cdk_sagemaker_llm import {", ".join(sorted(names))}
 
 
 class ChosenStack(Stack):
     """
-    {candidate.scaling.words[0].upper()}{candidate.scaling.words[1:]}.
+    {words[0].upper()}{words[1:]}.
     """
 
     def __init__(self, scope: Construct, id: str, *, env: Environment) -> None:
         super().__init__(scope, id, env=env)
-{body}
+{indent(calls, _IN)}
 
 
 app = App()
-ChosenStack(app, "Chosen", env=Environment(region={question.region!r}))
+ChosenStack(app, "Chosen", env=Environment(region={region!r}))
 app.synth()
 '''
 
 
-def _filling(candidate: Candidate, question: Question) -> Iterator[str]:
+def outputs(candidate: Candidate, *, id: str = "") -> Iterator[str]:
+    """
+    Write the outputs of what the calls of a candidate define.
+    """
+    host = "host" if candidate.setup.shares else "endpoint"
+    yield f'CfnOutput(self, "{id}EndpointName", value={host}.endpoint_name)'
+    if candidate.setup.shares:
+        yield (
+            f'CfnOutput(self, "{id}ComponentName", '
+            "value=model.inference_component_name)"
+        )
+
+
+def _filling(candidate: Candidate, question: Question, id: str) -> Iterator[str]:
     setup, scaling = candidate.setup, candidate.scaling
     yield "endpoint = LlmEndpoint("
     yield "    self,"
-    yield '    "Endpoint",'
-    yield f"    model={model_text(setup, question)},"
-    yield f"    serving={serving_text(setup, question)},"
+    yield f'    "{id}",'
+    yield f"    model={_model(setup, question)},"
+    yield f"    serving={_serving(setup, question)},"
     yield f'    instance_type="{setup.instance_type}",'
     if candidate.copies > 1:
         yield f"    instance_count={candidate.copies},"
@@ -96,57 +140,78 @@ def _filling(candidate: Candidate, question: Question) -> Iterator[str]:
     if not scaling.is_fixed:
         yield f"count = endpoint.auto_scale_instance_count({_bounds(scaling)})"
         yield from _scaled(scaling, "per_instance")
-    yield from accepted(_warnings(candidate, question))
+    yield from _accepted(candidate, question)
 
 
-def _shared(candidate: Candidate, question: Question) -> Iterator[str]:
-    setup, scaling = candidate.setup, candidate.scaling
-    start, least, most = candidate.instances
-    yield "host = InferenceComponentEndpoint("
-    yield "    self,"
-    yield '    "Host",'
-    yield f'    instance_type="{setup.instance_type}",'
+def host_call(
+    setup: Setup, instances: tuple[int, int, int], question: Question, *, id: str
+) -> str:
+    """
+    Write the call that defines the instances that copies share.
+
+    Args:
+        setup: The first of what runs there.
+
+        instances: How many there are at the start, at least and at most.
+
+        question: What it answers.
+
+        id: What the construct is called.
+    """
+    start, least, most = instances
+    lines = [
+        "host = InferenceComponentEndpoint(",
+        "    self,",
+        f'    "{id}",',
+        f'    instance_type="{setup.instance_type}",',
+    ]
     if start > 1:
-        yield f"    instance_count={start},"
+        lines.append(f"    instance_count={start},")
     if least != start:
-        yield f"    min_instance_count={least},"
-    yield f"    max_instance_count={most},"
+        lines.append(f"    min_instance_count={least},")
+    lines.append(f"    max_instance_count={most},")
     if not isinstance(setup.serving, Vllm):
-        yield f"    engine={serving_text(setup, question)},"
-    yield ")"
+        lines.append(f"    engine={_serving(setup, question)},")
+    return "\n".join([*lines, ")"])
+
+
+def component_call(
+    candidate: Candidate, question: Question, *, id: str = "Model"
+) -> str:
+    """
+    Write the calls that add a model's copies to ``host``.
+    """
+    return "\n".join(_component(candidate, question, id))
+
+
+def _component(candidate: Candidate, question: Question, id: str) -> Iterator[str]:
+    setup, scaling = candidate.setup, candidate.scaling
     yield "model = host.add_model("
-    yield '    "Model",'
-    yield f"    model={model_text(setup, question)},"
-    yield f"    serving={serving_text(setup, question)},"
+    yield f'    "{id}",'
+    yield f"    model={_model(setup, question)},"
+    yield f"    serving={_serving(setup, question)},"
     yield f"    copies={candidate.copies},"
     yield ")"
     if not scaling.is_fixed:
         yield f"count = model.auto_scale_copy_count({_bounds(scaling)})"
         yield from _scaled(scaling, "per_copy")
-    yield from accepted(_warnings(candidate, question))
+    yield from _accepted(candidate, question)
 
 
-def accepted(warnings: Iterable[tuple[str, str]]) -> Iterator[str]:
+def _accepted(candidate: Candidate, question: Question) -> Iterator[str]:
     """
     Accept what a synthesis would warn of and the question has decided.
     """
-    for code, why in warnings:
+    for code, why in _warnings(candidate, question):
         yield "Annotations.of(self).acknowledge_warning("
         yield f'    "cdk-sagemaker-llm:{code}",'
         yield f'    "{why}",'
         yield ")"
 
 
-def token_warnings(setup: Setup) -> Iterator[tuple[str, str]]:
-    """
-    Give the warning that a gated model's token brings along, and why it is accepted.
-    """
-    if _is_gated(setup):
-        yield "LLM202", "whoever may call DescribeModel may read the token"
-
-
 def _warnings(candidate: Candidate, question: Question) -> Iterator[tuple[str, str]]:
-    yield from token_warnings(candidate.setup)
+    if _is_gated(candidate.setup):
+        yield "LLM202", "whoever may call DescribeModel may read the token"
     if candidate.scaling.is_fixed:
         return
     if question.revision is None or candidate.setup.model != question.model:
@@ -174,10 +239,7 @@ def _bounds(scaling: Scaling) -> str:
     return f"min_capacity={scaling.least}, max_capacity={scaling.most}"
 
 
-def serving_text(setup: Setup, question: Question) -> str:
-    """
-    Write the serving configuration of a setup.
-    """
+def _serving(setup: Setup, question: Question) -> str:
     serving = setup.serving
     drafted = question.speedups.drafted_tokens
     if isinstance(serving, Sglang):
@@ -202,10 +264,7 @@ def _context(serving: Serving) -> object:
     return serving.max_model_len
 
 
-def model_text(setup: Setup, question: Question) -> str:
-    """
-    Write where the weights of a setup come from.
-    """
+def _model(setup: Setup, question: Question) -> str:
     more = ""
     if question.revision is not None and setup.model == question.model:
         more += f', revision="{question.revision}"'

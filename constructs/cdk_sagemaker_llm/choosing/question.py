@@ -182,6 +182,9 @@ class Question:
         architecture: What the model is, where the catalogue does not have it.
             If omitted, the catalogue is asked.
 
+        context_length: Tokens of a prompt and its answer that must find room, at least.
+            If omitted, they are those of the longest request.
+
         region: Where it is to run. If omitted, it is us-east-1.
 
         prices: US dollars an hour, by instance type; other types have no price.
@@ -220,6 +223,7 @@ class Question:
     objective: Objective
     revision: str | None = None
     architecture: ModelArchitecture | None = None
+    context_length: int | None = None
     region: str = "us-east-1"
     prices: Mapping[str, float] | None = None
     instance_types: tuple[str, ...] = ()
@@ -258,6 +262,8 @@ class Question:
     def _faults(self) -> Iterator[Fault]:
         if self.budget is not None and not self.budget > 0:
             yield Fault(f"budget must be above 0, got {self.budget:g}")
+        if self.context_length is not None and self.context_length < 1:
+            yield Fault(f"context_length must be at least 1, got {self.context_length}")
         if self.duration < _MINUTE:
             yield Fault(f"duration must be at least a minute, got {self.duration:g} s")
         if self.start.tzinfo is None or self.start.timestamp() % _MINUTE:

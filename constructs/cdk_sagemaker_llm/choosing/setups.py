@@ -129,7 +129,7 @@ def setups(question: Question, load: Load) -> tuple[list[Setup], list[Refusal]]:
                 f"model must write text, which {name} does not; sagemaker-llm plan "
                 "ranks the types that it fits"
             )
-        context = _context(architecture, load)
+        context = _context(architecture, load, question.context_length or 1)
         for engine in question.engines:
             for kind in _types(question):
                 case = _Case(question, name, architecture, engine, kind, context)
@@ -290,7 +290,7 @@ def _types(question: Question) -> list[InstanceType]:
     return [find_instance_type(name) for name in names]
 
 
-def _context(architecture: ModelArchitecture, load: Load) -> int:
+def _context(architecture: ModelArchitecture, load: Load, least: int) -> int:
     most = architecture.context_length
     if load.longest > most:
         raise ValueError(
@@ -298,4 +298,4 @@ def _context(architecture: ModelArchitecture, load: Load) -> int:
             f"answers of up to {load.longest} tokens together"
         )
     steps = math.ceil(load.longest / _STEP_OF_CONTEXT)
-    return min(max(steps * _STEP_OF_CONTEXT, _SHORTEST_CONTEXT), most)
+    return min(max(steps * _STEP_OF_CONTEXT, _SHORTEST_CONTEXT, least), most)

@@ -5,16 +5,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, get_args
 
 import typer
 
-from cdk_sagemaker_llm.architectures import ModelArchitecture
-from cdk_sagemaker_llm.choosing.answer import Answer
-from cdk_sagemaker_llm.choosing.choosing import choose as chosen_for
 from cdk_sagemaker_llm.choosing.load import Load
 from cdk_sagemaker_llm.choosing.question import (
     ENGINES,
@@ -23,7 +20,15 @@ from cdk_sagemaker_llm.choosing.question import (
     Question,
     Speedups,
 )
+from cdk_sagemaker_llm.cli.app.playing import RunSettings
+from cdk_sagemaker_llm.cli.app.simulated import read_hosted
 from cdk_sagemaker_llm.cli.app.traffic import TrafficSettings, written_traffic
+from cdk_sagemaker_llm.cli.commands._choosing import (
+    app_at,
+    for_app,
+    for_model,
+    for_models,
+)
 from cdk_sagemaker_llm.cli.commands._loading import complain
 from cdk_sagemaker_llm.cli.commands._options import (
     AsJson,
@@ -41,9 +46,11 @@ from cdk_sagemaker_llm.simulation.service.measurement import (
     Measurement,
     read_service_times,
 )
+from cdk_sagemaker_llm.text import counted
 
 FOUND, NOTHING, MISUSE = 0, 1, 2
 _MILLI = "ms"
+_LONGEST = 92 * 86400.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,17 +60,18 @@ class AskedTraffic:
     """
 
     rate: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             help="Requests, as 20/min or 5/s: all the time, or with --peak at the "
-            "quietest hour of a day; if omitted, --users or --trace says the load."
+            "quietest hour of a day, once for each model; if omitted, --users or "
+            "--trace says the load."
         ),
     ] = None
     peak: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            help="Requests at the busiest hour of a day; if omitted, all hours are "
-            "alike."
+            help="Requests at the busiest hour of a day, likewise; if omitted, all "
+            "hours are alike."
         ),
     ] = None
     users: Annotated[
@@ -106,19 +114,24 @@ class AskedTraffic:
     ] = "60s"
     seed: Annotated[int, typer.Option(min=0, help="What chance follows.")] = 0
 
-    def check(self) -> None:
+    def check(self, models: int) -> None:
         """
-        Check that there is one load, and that every option belongs to it.
+        Check that there is one load for each model, and that every option belongs to
+        it.
         """
-        if faults := list(self._faults()):
+        if faults := [*self._faults(models), *self._misfits()]:
             raise ValueError("\n".join(faults))
 
-    def settings(self) -> TrafficSettings:
-        shape = "constant" if self.peak is None else "day"
+    def settings(self, model: int = 0) -> TrafficSettings:
+        """
+        Read the load of the model of that number.
+        """
+        rates, peaks = self.rate or (), self.peak or ()
+        shape = "day" if peaks else "constant"
         return TrafficSettings(
             shape=shape if self.trace is None else str(self.trace),
-            rate=None if self.rate is None else rate("--rate", self.rate),
-            peak=None if self.peak is None else rate("--peak", self.peak),
+            rate=rate("--rate", rates[model]) if rates else None,
+            peak=rate("--peak", peaks[model]) if peaks else None,
             users=self.users,
             think=None if self.think is None else seconds("--think-time", self.think),
             prompt=self.input_tokens,
@@ -140,12 +153,15 @@ class AskedTraffic:
         elif self.trace is not None:
             words.append(f"--traffic {self.trace}")
         else:
-            shape = "constant" if self.peak is None else "day"
-            words.append(f"--traffic {shape} --rate {self.rate}")
+            shape = "day" if self.peak else "constant"
+            words += [
+                f"--traffic {shape}",
+                *(f"--rate {one}" for one in self.rate or ()),
+            ]
+            words += [f"--peak {one}" for one in self.peak or ()]
         words += [
             f"--{name} {value}"
             for name, value in (
-                ("peak", self.peak),
                 ("think-time", self.think),
                 ("busiest", self.busiest),
                 ("time-zone", self.time_zone),
@@ -161,9 +177,9 @@ class AskedTraffic:
         words += [f"--seed {self.seed}"] * bool(self.seed)
         return " ".join(words)
 
-    def _faults(self) -> Iterator[str]:
+    def _faults(self, models: int) -> Iterator[str]:
         loads = {
-            "--rate": self.rate,
+            "--rate": self.rate or None,
             "--users": self.users,
             "--trace": self.trace,
         }
@@ -172,7 +188,25 @@ class AskedTraffic:
             yield "--rate, --users or --trace must say what is asked of the model"
         elif len(named) > 1:
             yield f"{' and '.join(named)} are different loads; give one of them"
-        if self.peak is not None and self.rate is None:
+        if seconds("--duration", self.duration) > _LONGEST:
+            yield (
+                f"--duration must be at most {_LONGEST / 86400:.0f}d, got "
+                f"{self.duration}: a week tells what a year of such weeks would"
+            )
+        for flag, several in (("--rate", self.rate), ("--peak", self.peak)):
+            if several and len(several) != models:
+                yield (
+                    f"{flag} must be given once for each model, in order, got "
+                    f"{counted(len(several), 'value')} for {counted(models, 'model')}"
+                )
+        if models > 1 and not self.rate:
+            yield "--rate must be given for each of several models, in order"
+
+    def _misfits(self) -> Iterator[str]:
+        """
+        Say which options belong to another load.
+        """
+        if self.peak and not self.rate:
             yield "--peak is that of a day; give its quietest hour with --rate"
         if self.think is not None and self.users is None:
             yield (
@@ -183,7 +217,7 @@ class AskedTraffic:
             ("--busiest", self.busiest),
             ("--time-zone", self.time_zone),
         ):
-            if value is not None and self.peak is None:
+            if value is not None and not self.peak:
                 yield f"{flag} shapes a day; give its busiest hour's rate with --peak"
 
 
@@ -276,6 +310,12 @@ class AskedBounds:
         typer.Option(help="Assume steps with LoRA to take so many times as long."),
     ] = 1.0
 
+    def most(self) -> float | None:
+        """
+        Read the budget.
+        """
+        return None if self.budget is None else positive("--budget", self.budget)
+
     def engines(self) -> tuple[Engine, ...]:
         known = get_args(Engine)
         for name in self.serving or ():
@@ -309,20 +349,37 @@ class AskedBounds:
 @grouped
 def choose(
     *,
-    model: Annotated[
-        str,
+    models: Annotated[
+        list[str],
         typer.Argument(
-            autocompletion=complete_models, help="A model of the catalogue."
+            metavar="MODEL...",
+            autocompletion=complete_models,
+            help="A model of the catalogue, or several, which may share instances; or "
+            "cdk.out or a template, to see what its endpoints cost and what would do "
+            "it for less.",
         ),
     ],
     traffic: Annotated[AskedTraffic, "Traffic"],
     objective: Annotated[AskedObjective, "Objective"],
     bounds: Annotated[AskedBounds, "Bounds"],
+    endpoint: Annotated[
+        str | None,
+        typer.Option(
+            help="Only endpoints of an app with this in their name; if omitted, all.",
+            rich_help_panel="Bounds",
+        ),
+    ] = None,
     costs: Annotated[PriceOptions, "Output"],
     write: Annotated[
         Path | None,
         typer.Option(
-            help="Write an app with the first to a file.", rich_help_panel="Output"
+            help="Write an app with the first to a new file.", rich_help_panel="Output"
+        ),
+    ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a web page with the picture.", rich_help_panel="Output"
         ),
     ] = None,
     as_json: AsJson = False,
@@ -335,25 +392,27 @@ def choose(
     objective, 1 if none does, 2 on misuse.
     """
     try:
-        traffic.check()
-        check_writable({"--write": write})
-        # A name that the catalogue lacks is refused in its words.
-        ModelArchitecture.of(model)
-        prices = costs.read()
+        traffic.check(len(models))
+        check_writable({"--write": write, "--html": html})
+        path = app_at(models)
+        if write is not None:
+            _check_new(write, path)
+        _check_belonging(models, path, endpoint, bounds.revision)
         settings = traffic.settings()
+        home = read_hosted(path).region if path else ""
+        prices = costs.read(home)
         duration = seconds("--duration", traffic.duration)
-        budget = bounds.budget
         question = Question(
-            model=model,
+            model=models[0],
             revision=bounds.revision,
             traffic=written_traffic(settings, duration).traffic,
             objective=objective.read(),
-            region=costs.region or "us-east-1",
+            region=costs.region or home or "us-east-1",
             prices=dict(prices),
             instance_types=tuple(bounds.instance_type or ()),
             engines=bounds.engines(),
             quantized=bounds.quantized,
-            budget=None if budget is None else positive("--budget", budget),
+            budget=bounds.most(),
             scale_to_zero=bounds.scale_to_zero,
             speedups=bounds.speedups(),
             measured=bounds.measured(),
@@ -361,38 +420,73 @@ def choose(
             timeout=settings.timeout,
             seed=traffic.seed,
         )
-        answer = _watched(question)
-        if write is not None and answer.best is not None:
-            write.write_text(answer.stack, encoding="utf-8")
+        if len(models) > 1:
+            each = [
+                written_traffic(traffic.settings(n), duration)
+                for n, _ in enumerate(models)
+            ]
+            found = for_models(
+                [
+                    replace(question, model=model, traffic=one.traffic, budget=None)
+                    for model, one in zip(models, each, strict=True)
+                ],
+                prices,
+                question.budget,
+            )
+        elif path is None:
+            load = Load.of(question)
+            simulation = traffic.simulated(load.prompt, load.answer)
+            found = for_model(question, prices, simulation)
+        else:
+            run_settings = RunSettings(
+                traffic=settings,
+                duration=duration,
+                seed=traffic.seed,
+                measured=question.measured,
+            )
+            found = for_app(path, run_settings, question, prices, endpoint)
+        if write is not None and found.stack is not None:
+            write.write_text(found.stack, encoding="utf-8")
+        if html is not None:
+            html.write_text(found.page(), encoding="utf-8")
     except (ValueError, OSError) as fault:
         complain("choose", str(fault))
         raise typer.Exit(MISUSE) from fault
-    from cdk_sagemaker_llm.cli.output import choices  # noqa: PLC0415 - rich
-
     if as_json:
-        typer.echo(json.dumps(choices.facts_of(answer, prices), indent=2))
+        typer.echo(json.dumps(found.facts(), indent=2))
     else:
-        load = Load.of(question)
-        simulation = traffic.simulated(load.prompt, load.answer)
-        choices.show_answer(answer, prices, simulation)
-    raise typer.Exit(NOTHING if answer.best is None else FOUND)
+        found.show()
+    raise typer.Exit(FOUND if found.keeps else NOTHING)
 
 
-def _watched(question: Question) -> Answer:
+def _check_belonging(
+    models: Sequence[str], app: Path | None, endpoint: str | None, revision: str | None
+) -> None:
     """
-    Find the answer, and say on a terminal how far it is.
+    Refuse options of an app without one, and of one model beside others.
     """
-    from rich.console import Console  # noqa: PLC0415 - where it is shown
+    if endpoint is not None and app is None:
+        raise ValueError(
+            "--endpoint is one of an app; give cdk.out or a template with it"
+        )
+    if revision is not None and (app is not None or len(models) > 1):
+        raise ValueError("--revision is a commit of one model; name that model alone")
 
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        return chosen_for(question)
-    with console.status("reading the traffic") as status:
 
-        def show(what: str, done: int, total: int) -> None:
-            status.update(f"{what} {done} of {total}")
-
-        return chosen_for(question, progress=show)
+def _check_new(write: Path, app: Path | None) -> None:
+    """
+    Refuse what would be written over, or has no app to write.
+    """
+    if app is not None:
+        raise ValueError(
+            f"--write writes an app for a model, and {app} is one; the lines to change "
+            "are in what is printed"
+        )
+    if write.exists():
+        raise ValueError(
+            f"--write {write} must be a new file, got one that exists; name another, "
+            "or remove it"
+        )
 
 
 def _quick(flag: str, text: str) -> float:

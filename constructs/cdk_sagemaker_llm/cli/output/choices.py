@@ -126,7 +126,7 @@ def _seconds(value: float) -> str:
 
 
 def _parts(answer: Answer) -> Iterator[tuple[str, list[str]]]:
-    yield "What would change it:", [_sensed(one) for one in answer.sensitivity]
+    yield "What would change it:", [sensed(one) for one in answer.sensitivity]
     unpriced = [
         f"{one.candidate.name}: {one.reason}" for one in answer.unpriced[:_MOST_NAMED]
     ]
@@ -141,7 +141,10 @@ def _parts(answer: Answer) -> Iterator[tuple[str, list[str]]]:
     yield "Notes:", list(answer.notes)
 
 
-def _sensed(one: Sensitivity) -> str:
+def sensed(one: Sensitivity) -> str:
+    """
+    Say what would be chosen if something were otherwise.
+    """
     if one.candidate is None:
         return f"{one.what}: nothing keeps the objective"
     kept = "the same setup" if one.is_same else one.candidate.setup.words
@@ -182,15 +185,18 @@ def _fact(one: Choice, prices: Prices) -> dict[str, Any]:
         "instance_hours": result.instance_hours,
         "kept": result.kept,
         "lost": result.lost,
-        "ttft": _pair(result.ttft),
-        "tpot": _pair(result.tpot),
+        "ttft": pair(result.ttft),
+        "tpot": pair(result.tpot),
         "method": result.method,
         "is_on_front": one.is_on_front,
         "reason": one.reason,
     }
 
 
-def _pair(values: tuple[float, float]) -> dict[str, float | None]:
+def pair(values: tuple[float, float]) -> dict[str, float | None]:
+    """
+    Return the median and the slow end of times, for JSON, which has no infinity.
+    """
     names = ("p50", "p95")
     return {
         name: None if math.isinf(value) else value
