@@ -114,6 +114,7 @@ PAGES: Mapping[str, tuple[str, str]] = MappingProxyType(
         "load.reading": ("load-results", "Load tests: results"),
         "load.result": ("load-results", "Load tests: results"),
         "load.scaling_target": ("load-results", "Load tests: results"),
+        "choosing": ("choosing", "Choosing a deployment"),
         "local": ("local", "The embedded AWS"),
         "validation": ("validation", "Checks in any app"),
         "testing": ("testing", "Fixtures for tests"),

@@ -29,6 +29,7 @@ ALIASES: Mapping[str, str] = {
         "Literal['OutOfService', 'Creating', 'Updating', 'SystemUpdating', "
         "'RollingBack', 'InService', 'Deleting', 'Failed', 'UpdateRollbackFailed']"
     ),
+    "Engine": "Literal['vllm', 'lmi-vllm', 'sglang']",
     "EngineName": (
         "Literal['vllm', 'sglang', 'tgi', 'tensorrt-llm', 'llama.cpp', 'tei']"
     ),

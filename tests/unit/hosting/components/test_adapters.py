@@ -412,14 +412,13 @@ def test_vllm_in_its_own_image_is_told_to_take_adapters(stack: Stack) -> None:
     }
 
 
-def test_adapters_at_several_servers_are_warned_of(stack: Stack) -> None:
+def test_adapters_at_several_servers_are_refused(stack: Stack) -> None:
     """
-    One of them alone would know an adapter that comes later.
+    One of them alone would know an adapter that comes later: vLLM does not start.
     """
     base = base_of(stack, Vllm(options={"api_server_count": 2}))
-    base.add_adapter("A", artifact=FOLDER)
-
-    assert ("/Test/Host/Chat/Component/A", "LLM622") in codes_of(stack)
+    with pytest.raises(ValueError, match="LLM944.*api_server_count=2"):
+        base.add_adapter("A", artifact=FOLDER)
 
 
 @pytest.mark.parametrize("value", ["true", "false"])
