@@ -40,7 +40,6 @@ from cdk_sagemaker_llm import (
 )
 from tests.unit.hosting.expected import KEY_ARN
 from tests.unit.hosting.written import (
-    codes_of,
     keywords_of,
     required_keywords_of,
     warnings_of,
