@@ -101,7 +101,9 @@ class Speedups:
         """
         How many tokens a step yields on average: a draft ends at its first mistake.
         """
-        return sum(self.acceptance**n for n in range(self.drafted_tokens + 1))
+        return (1 - self.acceptance ** (self.drafted_tokens + 1)) / (
+            1 - self.acceptance
+        )
 
     def applied(self, times: ServiceTimes) -> ServiceTimes:
         """

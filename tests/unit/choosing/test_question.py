@@ -108,6 +108,16 @@ def test_drafts_end_at_their_first_mistake() -> None:
     assert Speedups().applied(times) is times
 
 
+def test_a_draft_of_any_length_is_reckoned_at_once() -> None:
+    """
+    A step yields what the series comes to, and one token without a draft.
+    """
+    assert Speedups().tokens_a_step == 1
+    assert Speedups(drafted_tokens=2, acceptance=0.5).tokens_a_step == 1.75
+    long = Speedups(drafted_tokens=100_000_000, acceptance=0.5)
+    assert long.tokens_a_step == pytest.approx(2.0)
+
+
 def test_a_day_is_few_levels_that_are_none_too_low() -> None:
     """
     64 at most; each minute's is at least its rate, and the peak is the peak.

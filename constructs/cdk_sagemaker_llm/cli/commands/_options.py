@@ -304,7 +304,7 @@ def _from_file(path: Path) -> Prices:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as fault:
         raise _no_prices(f"{path}: it cannot be read: {fault.strerror}") from fault
-    except ValueError as fault:
+    except (ValueError, RecursionError) as fault:
         raise _no_prices(f"{path}: it is no JSON: {fault}") from fault
     if not isinstance(content, dict):
         kind = "a list" if isinstance(content, list) else json.dumps(content)

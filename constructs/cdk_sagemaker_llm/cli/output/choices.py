@@ -83,8 +83,8 @@ def facts_of(answer: Answer, prices: Prices) -> dict[str, Any]:
 
 def _rows(answer: Answer) -> list[Choice]:
     front = list(answer.front)
-    others = [one for one in answer.choices if not one.is_on_front]
     best = [answer.best] if answer.best else []
+    others = [one for one in answer.choices if not one.is_on_front and one not in best]
     first = [*best, *(one for one in front if one not in best)]
     return [*first, *others[: max(_MOST_ROWS - len(first), 0)]]
 

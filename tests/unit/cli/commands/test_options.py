@@ -243,6 +243,7 @@ def test_without_a_source_prices_are_of_the_packages_list(
         ('[{"ml.g5.xlarge": 1}]', "it holds a list"),
         ("1.41", "it holds 1.41"),
         ("{", "it is no JSON: Expecting property name"),
+        ("[" * 100_000, "it is no JSON: maximum recursion depth"),
         ('{"ml.g5.xlarge": "cheap"}', 'number of dollars, 0 or more, got "cheap"'),
         ('{"ml.g5.xlarge": null}', "got null"),
         ('{"ml.g5.xlarge": [1]}', "got [1]"),
