@@ -30,9 +30,11 @@ Called with what is being done, how much of it is done, and how much there is.
 # So many of the cheapest by estimate are simulated, one of each setup first.
 _PLAYED = 5
 _MORE = 4
+# So many are simulated at most where none of those keeps the objective.
+_MOST = 24
 # So many at most are then played as ``simulate`` plays an app: request by request,
 # where they are few.
-_FINALISTS = 4
+_FINALISTS = 6
 # A candidate that keeps the objective in fewer minutes than this less than it should is
 # simulated all the same: the estimate is not that exact.
 _CLOSE = 0.02
@@ -199,16 +201,39 @@ class _Search:
                 break
             self._play_one(one, "aggregate")
             chosen.append(one)
-        for number in range(_FINALISTS):
-            first = min(chosen, key=self._rank, default=None)
-            if first is None or first.is_final or not self._is_good(first):
+        finals = 0
+        while chosen:
+            first = min(chosen, key=self._rank)
+            if not self._is_good(first):
+                other = self._next(rest, chosen)
+                if other is None:
+                    break
+                self._play_one(other, "aggregate")
+                chosen.append(other)
+                continue
+            if first.is_final or finals == _FINALISTS:
                 break
-            self._progress("simulating", total - _FINALISTS + number, total)
+            self._progress("simulating", total - _FINALISTS + finals, total)
             method = suited_method(first.candidate.scenario(self._question))
             if method != "aggregate":
                 self._play_one(first, method)
             first.is_final = True
+            finals += 1
         self._progress("simulating", total, total)
+
+    def _next(self, rest: Sequence[_Found], chosen: Sequence[_Found]) -> _Found | None:
+        """
+        Return what to simulate where nothing that was keeps the objective.
+        """
+        if len(chosen) >= _MOST:
+            return None
+        # What loses requests while it wakes does so with any target.
+        hopeful = (
+            one
+            for one in rest
+            if one not in chosen and not any(_sleep_alike(one, it) for it in chosen)
+        )
+        return next(hopeful, None)
 
     def _is_good(self, one: _Found) -> bool:
         return one.played is not None and self._keeps(one.played)
@@ -414,6 +439,14 @@ def _slowness(sizing: Sizing, setup: Setup) -> str:
     if prompt > objective.ttft:
         return f"the first token takes {prompt:.2f} s even alone"
     return "more than any number of copies that are tried"
+
+
+def _sleep_alike(one: _Found, other: _Found) -> bool:
+    """
+    Whether both are of the same setup, and nothing of either need run.
+    """
+    both = one.candidate, other.candidate
+    return both[0].setup is both[1].setup and not any(it.scaling.least for it in both)
 
 
 def _stretched(setup: Setup, end: int) -> Setup:

@@ -45,7 +45,7 @@ def test_every_widget_is_drawn_or_named(drawn: list[Panel], folder: Path) -> Non
     """
     widgets = body_in(folder / "Watched.template.json")["widgets"]
 
-    assert len(drawn) == len(widgets) == 3 + 1 + 3 + 8
+    assert len(drawn) == len(widgets) == 4 + 1 + 3 + 8
     for panel, widget in zip(drawn, widgets, strict=True):
         rows = widget["properties"].get("metrics", ())
         labels = {row[-1]["label"] for row in rows if row[-1].get("visible", True)}
