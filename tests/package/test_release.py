@@ -115,7 +115,7 @@ def git(*words: str | Path) -> None:
 def _clone(root: Path, tmp_path: Path) -> Clone:
     if not (root / ".git").exists():
         # Whoever tests an unpacked source archive has no history to hold it against.
-        pytest.skip("a source archive has no history to hold a release against")
+        pytest.skip(reason="a source archive has no history to hold a release against")
     return Clone(root, tmp_path / "clone")
 
 

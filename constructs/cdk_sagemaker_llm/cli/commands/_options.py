@@ -60,6 +60,29 @@ Profile: TypeAlias = Annotated[
     ),
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+UserCount: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Users who wait for each answer; if omitted, there is a rate."
+    ),
+]
+ThinkTime: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--think-time", help="How long they think; if omitted, 20s."),
+]
+Spread: TypeAlias = Annotated[
+    float,
+    typer.Option(
+        min=0, max=3, help="How much lengths differ: 0 not at all, 1 as chats do."
+    ),
+]
+BusiestHour: TypeAlias = Annotated[
+    int | None,
+    typer.Option(min=0, max=23, help="The busiest hour of a day; if omitted, 14."),
+]
+TimeZone: TypeAlias = Annotated[
+    str | None, typer.Option(help="Whose hours they are; if omitted, UTC.")
+]
 
 
 def grouped(command: Command) -> Command:

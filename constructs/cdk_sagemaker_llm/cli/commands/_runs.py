@@ -4,7 +4,7 @@ What ``simulate`` runs: an app as it is or with other settings, and another besi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
@@ -77,16 +77,7 @@ class ServingOptions:
     ] = None
 
     def measured(self) -> tuple[Measurement, ...]:
-        found = []
-        for path in self.service_times or ():
-            try:
-                found.append(read_service_times(path))
-            except OSError as fault:
-                raise ValueError(
-                    f"--service-times {path} cannot be read: {fault.strerror}; leave "
-                    "it out to estimate them"
-                ) from fault
-        return tuple(found)
+        return read_measured(self.service_times or ())
 
     def way(self) -> Method | None:
         """
@@ -320,3 +311,19 @@ def _policy(policy: Policy, flag: str, changes: Mapping[str, str]) -> Policy:
         ),
         scale_in_cooldown=new("scale-in-cooldown", seconds, policy.scale_in_cooldown),
     )
+
+
+def read_measured(paths: Iterable[Path]) -> tuple[Measurement, ...]:
+    """
+    Read the files of ``--service-times``.
+    """
+    found = []
+    for path in paths:
+        try:
+            found.append(read_service_times(path))
+        except OSError as fault:
+            raise ValueError(
+                f"--service-times {path} cannot be read: {fault.strerror}; leave it "
+                "out to estimate them"
+            ) from fault
+    return tuple(found)

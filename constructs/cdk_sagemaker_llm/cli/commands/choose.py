@@ -32,7 +32,12 @@ from cdk_sagemaker_llm.cli.commands._choosing import (
 from cdk_sagemaker_llm.cli.commands._loading import complain
 from cdk_sagemaker_llm.cli.commands._options import (
     AsJson,
+    BusiestHour,
     PriceOptions,
+    Spread,
+    ThinkTime,
+    TimeZone,
+    UserCount,
     check_writable,
     complete,
     complete_instance_types,
@@ -42,10 +47,8 @@ from cdk_sagemaker_llm.cli.commands._options import (
     rate,
     seconds,
 )
-from cdk_sagemaker_llm.simulation.service.measurement import (
-    Measurement,
-    read_service_times,
-)
+from cdk_sagemaker_llm.cli.commands._runs import read_measured
+from cdk_sagemaker_llm.simulation.service.measurement import Measurement
 from cdk_sagemaker_llm.text import counted
 
 FOUND, NOTHING, MISUSE = 0, 1, 2
@@ -74,16 +77,8 @@ class AskedTraffic:
             "hours are alike."
         ),
     ] = None
-    users: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Users who wait for each answer; if omitted, there is a rate."
-        ),
-    ] = None
-    think: Annotated[
-        str | None,
-        typer.Option("--think-time", help="How long they think; if omitted, 20s."),
-    ] = None
+    users: UserCount = None
+    think: ThinkTime = None
     trace: Annotated[
         Path | None,
         typer.Option(
@@ -95,19 +90,9 @@ class AskedTraffic:
     output_tokens: Annotated[int, typer.Option(min=1, help="Tokens of an answer.")] = (
         150
     )
-    spread: Annotated[
-        float,
-        typer.Option(
-            min=0, max=3, help="How much lengths differ: 0 not at all, 1 as chats do."
-        ),
-    ] = 0.0
-    busiest: Annotated[
-        int | None,
-        typer.Option(min=0, max=23, help="The busiest hour of a day; if omitted, 14."),
-    ] = None
-    time_zone: Annotated[
-        str | None, typer.Option(help="Whose hours they are; if omitted, UTC.")
-    ] = None
+    spread: Spread = 0.0
+    busiest: BusiestHour = None
+    time_zone: TimeZone = None
     duration: Annotated[str, typer.Option(help="How much time is played out.")] = "7d"
     timeout: Annotated[
         str, typer.Option(help="How long a client waits for an answer.")
@@ -326,16 +311,7 @@ class AskedBounds:
         return tuple(one for one in ENGINES if one in (self.serving or known))
 
     def measured(self) -> tuple[Measurement, ...]:
-        found = []
-        for path in self.service_times or ():
-            try:
-                found.append(read_service_times(path))
-            except OSError as fault:
-                raise ValueError(
-                    f"--service-times {path} cannot be read: {fault.strerror}; leave "
-                    "it out to estimate them"
-                ) from fault
-        return tuple(found)
+        return read_measured(self.service_times or ())
 
     def speedups(self) -> Speedups:
         return Speedups(

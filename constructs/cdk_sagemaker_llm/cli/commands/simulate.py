@@ -16,7 +16,12 @@ import typer
 from cdk_sagemaker_llm.cli.app.playing import RunSettings
 from cdk_sagemaker_llm.cli.app.traffic import SHAPES, TrafficSettings, whole_minute
 from cdk_sagemaker_llm.cli.commands._options import (
+    BusiestHour,
     PriceOptions,
+    Spread,
+    ThinkTime,
+    TimeZone,
+    UserCount,
     check_writable,
     complete,
     grouped,
@@ -87,36 +92,18 @@ class TrafficOptions:
     scale: Annotated[
         float, typer.Option(min=0, max=1000000.0, help="How many times the requests.")
     ] = 1.0
-    users: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Users who wait for each answer; if omitted, there is a rate."
-        ),
-    ] = None
-    think: Annotated[
-        str | None,
-        typer.Option("--think-time", help="How long they think; if omitted, 20s."),
-    ] = None
+    users: UserCount = None
+    think: ThinkTime = None
     prompt_tokens: Annotated[int, typer.Option(min=1, help="Tokens of a prompt.")] = 500
     answer_tokens: Annotated[int, typer.Option(min=1, help="Tokens of an answer.")] = (
         150
     )
-    spread: Annotated[
-        float,
-        typer.Option(
-            min=0, max=3, help="How much lengths differ: 0 not at all, 1 as chats do."
-        ),
-    ] = 0.0
+    spread: Spread = 0.0
     even: Annotated[
         bool, typer.Option("--even", help="Requests come in even steps, not at random.")
     ] = False
-    busiest: Annotated[
-        int | None,
-        typer.Option(min=0, max=23, help="The busiest hour of a day; if omitted, 14."),
-    ] = None
-    time_zone: Annotated[
-        str | None, typer.Option(help="Whose hours they are; if omitted, UTC.")
-    ] = None
+    busiest: BusiestHour = None
+    time_zone: TimeZone = None
     timeout: Annotated[
         str, typer.Option(help="How long a client waits for an answer.")
     ] = "60s"

@@ -36,7 +36,7 @@ from cdk_sagemaker_llm.hosting.monitoring.metrics import (
 )
 from cdk_sagemaker_llm.hosting.monitoring.spend import (
     HOURS_A_DAY,
-    Prices,
+    HourlyPrices,
     price_findings,
 )
 from cdk_sagemaker_llm.hosting.monitoring.topics import topic_findings
@@ -237,7 +237,7 @@ class MetricAlarms:
                 way round.
         """
         subject = self._metric_subject(variant_name)
-        prices = Prices(
+        prices = HourlyPrices(
             subject.region or region_of(subject.construct),
             {**self._own_prices(), **(hourly_prices or {})},
         )
@@ -288,7 +288,7 @@ class _Watch:
     of_endpoint: bool = False
     times: float | None = None
 
-    def priced(self, subject: Subject, prices: Prices) -> _Watch:
+    def priced(self, subject: Subject, prices: HourlyPrices) -> _Watch:
         """
         Return it in dollars a day; refuse types whose price is not known.
         """

@@ -37,9 +37,9 @@ class HourlyPrice:
 
 
 @dataclass(frozen=True, slots=True)
-class Prices:
+class HourlyPrices:
     """
-    Prices of a region: the caller's own, and for the rest those of the list.
+    HourlyPrices of a region: the caller's own, and for the rest those of the list.
 
     Where the region is known only at deployment, they are those of us-east-1.
     """
@@ -94,7 +94,7 @@ def price_findings(hourly_prices: Mapping[str, float] | None) -> Iterator[Findin
 
 
 def budget_findings(
-    monthly_budget: float, fleets: Sequence[Fleet], prices: Prices
+    monthly_budget: float, fleets: Sequence[Fleet], prices: HourlyPrices
 ) -> list[Finding]:
     """
     Check what fleets may cost in a month, where all of it is known.

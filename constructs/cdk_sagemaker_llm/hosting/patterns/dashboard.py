@@ -35,7 +35,7 @@ from cdk_sagemaker_llm.hosting.monitoring.charts import (
 from cdk_sagemaker_llm.hosting.monitoring.metrics import devices_of
 from cdk_sagemaker_llm.hosting.monitoring.spend import (
     HOURS_A_DAY,
-    Prices,
+    HourlyPrices,
     price_findings,
 )
 from cdk_sagemaker_llm.hosting.monitoring.widgets import (
@@ -242,7 +242,7 @@ class _Page:
         for each in self._endpoints:
             endpoint = each if isinstance(each, EndpointBase) else each.endpoint
             own = each._own_prices() if isinstance(each, EndpointPattern) else {}  # noqa: SLF001 - a pattern's
-            prices = Prices(region_of(endpoint), {**own, **self._hourly_prices})
+            prices = HourlyPrices(region_of(endpoint), {**own, **self._hourly_prices})
             for section in _variant_sections(endpoint, each):
                 yield replace(section, prices=prices)
             hosted = getattr(each, "components", ())
@@ -306,7 +306,7 @@ class _Section:
     sum_charts: tuple[Chart, ...] = ()
     resource_id: str = ""
     variant: VariantDefinition | None = None
-    prices: Prices | None = None
+    prices: HourlyPrices | None = None
 
     @property
     def drawn(self) -> Drawn:

@@ -18,7 +18,7 @@ from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint
 from cdk_sagemaker_llm.hosting.endpoints.events import DeploymentEvents
 from cdk_sagemaker_llm.hosting.monitoring.alarms import MetricAlarms
 from cdk_sagemaker_llm.hosting.monitoring.canned_metrics import VariantMetrics
-from cdk_sagemaker_llm.hosting.monitoring.spend import Prices, budget_findings
+from cdk_sagemaker_llm.hosting.monitoring.spend import HourlyPrices, budget_findings
 from cdk_sagemaker_llm.hosting.roles.given_roles import role_findings
 from cdk_sagemaker_llm.hosting.roles.grants import EndpointGrants
 
@@ -74,7 +74,10 @@ class EndpointPattern(
         self._prices = dict(hourly_prices or {})
         if monthly_budget is None:
             return
-        prices, fleets = Prices(region_of(self), self._prices), self.endpoint._fleets  # noqa: SLF001 - its own
+        prices, fleets = (
+            HourlyPrices(region_of(self), self._prices),
+            self.endpoint._fleets,
+        )  # noqa: SLF001 - its own
         at_synth(self, lambda: budget_findings(monthly_budget, fleets(), prices))
 
     def _own_prices(self) -> Mapping[str, float]:

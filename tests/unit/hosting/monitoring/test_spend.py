@@ -26,7 +26,7 @@ from cdk_sagemaker_llm import (
     Vllm,
 )
 from cdk_sagemaker_llm.catalog.prices import known_prices
-from cdk_sagemaker_llm.hosting.monitoring.spend import Prices
+from cdk_sagemaker_llm.hosting.monitoring.spend import HourlyPrices
 from tests.unit.hosting.patterns.dashboard_body import body_of, charts_of
 from tests.unit.hosting.written import warnings_of, written
 
@@ -167,16 +167,16 @@ def test_prices_are_those_of_the_region() -> None:
     far = "eu-west-1"
     for region in (far, None):
         listed = known_prices(region or "us-east-1")[TYPE]
-        found = Prices(region, {}).of([TYPE])
+        found = HourlyPrices(region, {}).of([TYPE])
 
         assert found is not None
         assert found.dollars == listed.usd_per_hour
         assert listed.date in found.origin
-    own = Prices(far, {TYPE: 9.0}).of([TYPE, "ml.g5.2xlarge"])
+    own = HourlyPrices(far, {TYPE: 9.0}).of([TYPE, "ml.g5.2xlarge"])
     assert own is not None
     assert (own.dollars, own.origin) == (9.0, "hourly_prices")
-    assert Prices(far, {}).of([TYPE, "ml.g9.xlarge"]) is None
-    assert Prices(far, {}).of([]) is None
+    assert HourlyPrices(far, {}).of([TYPE, "ml.g9.xlarge"]) is None
+    assert HourlyPrices(far, {}).of([]) is None
 
 
 @pytest.mark.parametrize(
