@@ -74,10 +74,8 @@ class EndpointPattern(
         self._prices = dict(hourly_prices or {})
         if monthly_budget is None:
             return
-        prices, fleets = (
-            HourlyPrices(region_of(self), self._prices),
-            self.endpoint._fleets,
-        )  # noqa: SLF001 - its own
+        prices = HourlyPrices(region_of(self), self._prices)
+        fleets = self.endpoint._fleets  # noqa: SLF001 - its own
         at_synth(self, lambda: budget_findings(monthly_budget, fleets(), prices))
 
     def _own_prices(self) -> Mapping[str, float]:
