@@ -4,8 +4,24 @@ Which candidates are simulated, until one is found that keeps the objective.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from cdk_sagemaker_llm.choosing import Objective, Question, choose
+from cdk_sagemaker_llm.choosing.candidates import result_of
+from cdk_sagemaker_llm.choosing.load import Load
+from cdk_sagemaker_llm.choosing.sizing import Sizing
 from cdk_sagemaker_llm.cli.app.traffic import TrafficSettings, written_traffic
+from cdk_sagemaker_llm.simulation import (
+    Constant,
+    Fixed,
+    Lengths,
+    Scenario,
+    ServiceTimes,
+    Workload,
+    run,
+)
 
 DAY = 86400.0
 
@@ -31,3 +47,41 @@ def test_looks_on_where_the_cheapest_lose_requests_as_they_wake() -> None:
     assert answer.best is not None
     assert answer.best.result.kept >= 0.99
     assert answer.best.candidate.scaling.least == 1
+
+
+@pytest.mark.parametrize(("lost", "kept"), [(0.0, 1.0), (0.4, 1.0), (0.5, 0.9)])
+@pytest.mark.parametrize("refused", [False, True])
+def test_a_minute_that_loses_a_request_is_not_kept(
+    lost: float, kept: float, *, refused: bool
+) -> None:
+    """
+    One of ten minutes; less than half a request is rounding.
+    """
+    times = ServiceTimes(decode=((1, 0.01),), max_sequences=8)
+    lengths = Lengths(prompt=Fixed(100), answer=Fixed(10))
+    traffic = Constant(rate=1, lengths=lengths)
+    question = Question(
+        model="Qwen/Qwen3-8B",
+        traffic=traffic,
+        objective=Objective(ttft=1, tpot=0.05),
+        duration=600,
+    )
+    workload = Workload(name="model", traffic=traffic, service=times)
+    outcome = run(Scenario(workloads=(workload,), duration=600), "aggregate")
+    (series,) = outcome.workloads.values()
+    minutes = [lost, *[0.0] * 9]
+    changed = (
+        replace(series, refused={"queue": minutes})
+        if refused
+        else replace(series, timed_out=minutes)
+    )
+
+    found = result_of(
+        changed,
+        Sizing(times, Load.of(question), question.objective),
+        monthly_cost=1.0,
+        instance_hours=1.0,
+        method="aggregate",
+    )
+
+    assert found.kept == pytest.approx(kept)

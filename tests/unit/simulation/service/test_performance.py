@@ -220,3 +220,19 @@ def test_fails_if_it_is_no_load(load: dict[str, float], message: str) -> None:
         )
 
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(("rate", "milliseconds"), [(0.95, 20.0), (0.98, 100 / 3)])
+def test_prompts_leave_some_time_to_answers(rate: float, milliseconds: float) -> None:
+    """
+    A prompt takes a second and a token one millisecond: 95 % of the time leave a
+    twentieth of it, and 98 % are taken for 97.
+    """
+    times = ServiceTimes(
+        decode=((1, 0.001),), max_sequences=100, prompt_seconds_per_token=0.01
+    )
+
+    found = estimate_performance(times, prompt_tokens=100, answer_tokens=1, rate=rate)
+
+    assert not found.is_saturated
+    assert found.time_per_output_token.value * 1000 == pytest.approx(milliseconds)
