@@ -42,7 +42,9 @@ import pytest
 
 @pytest.fixture(scope="module")
 def shared():
-    time.sleep(0.1)
+    began = time.process_time()
+    while time.process_time() < began + 0.1:
+        pass
 
 @pytest.fixture
 def own(): ...
@@ -53,7 +55,8 @@ def test_first(shared, own, it): ...
 def test_second(own):
     assert False
 
-def test_third(shared): ...
+def test_third(shared):
+    time.sleep(0.2)
 
 @pytest.mark.whole
 def test_fourth(): ...
@@ -106,7 +109,7 @@ def test_tests_that_fail_anyway_are_not_asked() -> None:
     assert suite(covered).choose(ROOM, 3) == [NEAR]
 
 
-@pytest.mark.parametrize(("scale", "count"), [(100, 1), (12.1, 1), (12, 2), (10, 3)])
+@pytest.mark.parametrize(("scale", "count"), [(100, 1), (30.1, 1), (30, 2), (25, 3)])
 def test_a_mutant_takes_no_longer_than_the_limit(scale: float, count: int) -> None:
     """
     But one test is always run.
@@ -195,7 +198,8 @@ def test_what_a_shared_fixture_runs_is_credited_to_all_that_need_it(
     assert contexts.count("test_it.py::test_third") == 1
     assert contexts.count("test_it.py::test_fourth (whole)") == 1
     assert list(record["seconds"]) == tests
-    assert min(record["seconds"].values()) >= 0.1
+    # What it waits for costs nothing.
+    assert all(0.09 <= it < 0.19 for it in record["seconds"].values())
     assert record["failed"] == ["test_it.py::test_second"]
 
 
