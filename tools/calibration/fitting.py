@@ -189,6 +189,9 @@ class _Columns:
         self.value = column(lambda one: one.value)
         self.most = column(lambda one: one.most)
         self.endpoint = column(lambda one: bool(one.settings.get("endpoint")))
+        self.in_step = column(
+            lambda one: one.kind.generation == "sglang" and one.longest == one.answer
+        )
         self.between = column(lambda one: bool(one.settings.get("between_steps")))
 
 
@@ -204,6 +207,7 @@ def _loaded(
         answer=columns.answer,
         overhead=step.request + more + np.maximum(alone - prompt, 0),
         most=columns.most,
+        in_step=columns.in_step,
     )
     value = columns.value
     way = {"users": of_users, "rate": at_rate}.get(load, of_burst)

@@ -153,6 +153,8 @@ def _point(row: Mapping[str, Any], content: Mapping[str, Any]) -> Point:
         changes.update(state_bytes=state, states=1.0)
     copy = dataclasses.replace(copy, **changes)
     load, value = row["load"], float(row["value"])
+    if load == "rate" and "systalyze" in row["id"] and row["tokens_per_s"]:
+        load, value = "users", 2000.0
     if load == "rate" and value >= _AT_ONCE:
         load, value = "burst", float(row["requests"])
     prompt, answer = float(row["prompt"]), max(float(row["answer"]), 1.0)

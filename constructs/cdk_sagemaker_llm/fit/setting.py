@@ -119,7 +119,8 @@ class Setting:
         """
         Whether vLLM has larger defaults for the GPU.
         """
-        return visible_bytes(self.hardware) >= _LARGE_GPU
+        is_a100 = self.hardware.accelerator_model.startswith("A100")
+        return visible_bytes(self.hardware) >= _LARGE_GPU and not is_a100
 
     @property
     def prefill_tokens(self) -> int:

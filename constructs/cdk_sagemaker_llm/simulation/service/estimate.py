@@ -238,11 +238,11 @@ def room_of(plan: Plan, prompt: float, answer: float) -> float:
     Return for how many tokens of whole sequences the cache has room, which an engine
     fills as they grow.
     """
-    # What runs only where less is taken than usual has that room, if it runs.
-    found = plan.expected if plan.expected.fits else plan.best
-    return (
-        max(found.kv_cache_tokens, 1) * (prompt + answer) / (prompt + _GROWN * answer)
-    )
+    # Logs show a room about halfway between what is usual and what is best.
+    best = plan.best
+    halfway = (plan.expected.kv_cache_room + best.kv_cache_room) / 2
+    tokens = best.kv_cache_tokens * halfway / max(best.kv_cache_room, 1)
+    return max(tokens, 1) * (prompt + answer) / (prompt + _GROWN * answer)
 
 
 def _shape(model: ModelArchitecture) -> tuple[float, float]:

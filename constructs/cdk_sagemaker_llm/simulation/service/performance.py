@@ -193,6 +193,7 @@ class Served:
     answer: float
     overhead: float
     most: float
+    in_step: float = 0.0
 
 
 def of_users(served: Served, users: float) -> Loaded:
@@ -255,7 +256,8 @@ def of_burst(served: Served, burst: float) -> Loaded:
     last = has_rest * (rest * prompt + answer * pace(larger(rest, 1.0)))
     seconds = overhead + waves * wave + last
     # Within one wave those who come first wait for the prompts of all others.
-    share = 0.5 + 0.5 * smaller(larger((burst / together - 1) / _WAVES, 0.0), 1.0)
+    apart = smaller(larger((burst / together - 1) / _WAVES, 0.0), 1.0)
+    share = 0.5 + 0.5 * apart * (1 - served.in_step)
     token = pace(together) + share * (together - 1) * prompt / answer
     before = (waves - 1) / 2 * wave * (waves * together / burst) + waves * wave * (
         rest / burst
