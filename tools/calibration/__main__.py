@@ -74,7 +74,7 @@ def main() -> None:
 
 
 def _half(train: list[Point], test: list[Point], whole: Fit) -> dict[str, Any]:
-    found = fit(train, whole)
+    found = fit(train, whole.names)
     spreads = spreads_of(held_out(train, found))
     sources = sorted({one.group for one in test})
     return {"tested": sources, **_figures(judge(found, test, train), spreads)}

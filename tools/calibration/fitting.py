@@ -48,7 +48,7 @@ _PRIORS: Mapping[str, tuple[float, float]] = {
     "arithmetic:w8a8": (0.7, 0.3),
     "arithmetic:int8": (0.75, 0.3),
     "arithmetic:int4": (0.75, 0.3),
-    "arithmetic:mxfp4": (0.7, 0.3),
+    "arithmetic:mxfp4": (1.0, 0.3),
     "arithmetic:nvfp4": (0.5, 0.3),
     "attention": (0.45, 0.4),
     "cache": (0.7, 0.2),
@@ -315,11 +315,11 @@ class Fit:
         errors: Array = table[..., self._rows, self._which] - self._logs
         return errors
 
-    def run(self, rounds: int, start: Array | None = None) -> Fit:
+    def run(self, rounds: int) -> Fit:
         """
         Fit, by Levenberg and Marquardt.
         """
-        values = (self._likely if start is None else start).copy()
+        values = self._likely.copy()
         offsets, damping = np.zeros(self._count), 1e-2
         cost = self._cost(values, offsets)
         for _ in range(rounds):

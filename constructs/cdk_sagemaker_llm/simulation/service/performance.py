@@ -186,6 +186,10 @@ class Served:
         overhead: The seconds that a request takes outside of the batch.
 
         most: How many sequences are written at once, at most.
+
+        in_step: 1 if the engine works off all prompts that it has room for before it
+            writes on, and answers are of one length, so that they begin and end
+            together; else 0.
     """
 
     pace: Callable[[float], float]
@@ -255,7 +259,8 @@ def of_burst(served: Served, burst: float) -> Loaded:
     wave = together * prompt + answer * pace(together)
     last = has_rest * (rest * prompt + answer * pace(larger(rest, 1.0)))
     seconds = overhead + waves * wave + last
-    # Within one wave those who come first wait for the prompts of all others.
+    # In a wave those who come first wait for the prompts of all others: half of them on
+    # average, as long as the waves do not run into each other.
     apart = smaller(larger((burst / together - 1) / _WAVES, 0.0), 1.0)
     share = 0.5 + 0.5 * apart * (1 - served.in_step)
     token = pace(together) + share * (together - 1) * prompt / answer

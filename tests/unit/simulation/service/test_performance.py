@@ -21,6 +21,7 @@ from cdk_sagemaker_llm.simulation import (
     run,
 )
 from cdk_sagemaker_llm.simulation.service.batching import BatchingCopy
+from cdk_sagemaker_llm.simulation.service.performance import Served, of_burst
 
 TIMES = ServiceTimes(
     decode=((1, 0.02), (64, 0.05)),
@@ -236,3 +237,23 @@ def test_prompts_leave_some_time_to_answers(rate: float, milliseconds: float) ->
 
     assert not found.is_saturated
     assert found.time_per_output_token.value * 1000 == pytest.approx(milliseconds)
+
+
+@pytest.mark.parametrize(("in_step", "token"), [(0.0, 0.103), (1.0, 0.0535)])
+def test_answers_that_end_together_wait_for_half_of_the_prompts(
+    in_step: float, token: float
+) -> None:
+    """
+    Four waves of 100: the 99 other prompts take 9.9 s, and 100 tokens 4 ms each. Where
+    the waves do not run into each other, each waits for half of them.
+    """
+    served = Served(
+        pace=lambda _: 0.004,
+        prompt=0.1,
+        answer=100,
+        overhead=0,
+        most=100,
+        in_step=in_step,
+    )
+
+    assert of_burst(served, 400).token == pytest.approx(token)
