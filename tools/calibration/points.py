@@ -54,11 +54,14 @@ _DOUBTS = {
     "length tab assumed": "the lengths are assumed",
     "preemption likely": "requests failed",
     "returned nothing": "requests failed",
+    "without peer-to-peer": "GPUs reach each other through the host's memory alone",
 }
 # A model's name in the catalogue, or its sizes.
 Model = str | Mapping[str, Any]
 _BITS: Mapping[str, int] = {"16": 16, "fp8": 8, "int8": 8, "w8a8": 8}
-_A100_BY_PCIE = 1935e9
+# Cards for PCIe are slower than the modules of their names: bytes a second, and what
+# part of the arithmetic they have, by their data sheets.
+_CARDS = {"A100-80GB": (1935e9, 1.0), "H100": (2039e9, 756 / 989)}
 _PCIE_4 = Link("pcie", 20.0)
 
 
@@ -144,7 +147,12 @@ def _point(row: Mapping[str, Any], content: Mapping[str, Any]) -> Point:
     copy = copy_of(made, device, row["format"], link)
     changes: dict[str, float] = {"eager": float(bool(settings.get("eager")))}
     if settings.get("pcie"):
-        changes["bandwidth"] = _A100_BY_PCIE
+        bandwidth, share = _CARDS[row["gpu"]]
+        changes.update(
+            bandwidth=bandwidth,
+            operations=copy.operations * share,
+            plain_operations=copy.plain_operations * share,
+        )
     if settings.get("attention_dp"):
         shards = min(row["degree"], made.architecture.kv_cache_shards)
         for field in ("cache_bytes", "windowed_cache_bytes"):
@@ -190,6 +198,8 @@ def _point(row: Mapping[str, Any], content: Mapping[str, Any]) -> Point:
 
 
 def _generation(row: Mapping[str, Any]) -> str:
+    if (row["settings"] or {}).get("v0"):
+        return "vllm-v0"
     # NIM ran TensorRT-LLM's compiled engines then.
     return (
         "tensorrt-llm"
