@@ -109,6 +109,7 @@ _PRIORS: Mapping[str, tuple[float, float]] = {
     "layer_states": (1e-5, 0.5),
     "layer_eager": (1e-4, 0.5),
     "launch_experts": (0.15e-3, 0.6),
+    "launch_latent": (0.3e-3, 0.8),
     "split": (0.5e-3, 0.5),
 }
 # Of a GPU that no prior names, how far it may be from the others.
