@@ -269,7 +269,7 @@ def _hardware(gpu: str, degree: int) -> InstanceType:
 def _measured(row: Mapping[str, Any], load: str) -> Mapping[str, float]:
     found: dict[str, float] = {}
     served = row["requests_per_s"]
-    is_over = row["load"] == "rate" and served and served < _SERVED * row["value"]
+    is_over = row["load"] == "rate" and served and served < _SERVED * _come(row)
     if row["tpot_ms"] and row["answer"] > _FEW_TOKENS:
         found[TOKEN] = row["tpot_ms"] / 1e3
     is_alone = load == "batch" and row["value"] <= 1
@@ -279,6 +279,19 @@ def _measured(row: Mapping[str, Any], load: str) -> Mapping[str, float]:
     if row["tokens_per_s"] and (load != "rate" or is_over):
         found[THROUGHPUT] = row["tokens_per_s"]
     return found
+
+
+def _come(row: Mapping[str, Any]) -> float:
+    """
+    Return how many requests a second a run at a rate would have served, had none of
+    them waited: the longest answer is written when no more come.
+    """
+    rate, requests = float(row["value"]), row["requests"]
+    if not requests or not row["tpot_ms"]:
+        return rate
+    longest = row["answer"] * (row["settings"] or {}).get("longest", 1.0)
+    last = (longest * row["tpot_ms"] + (row["ttft_ms"] or 0)) / 1e3
+    return float(requests / (requests / rate + last))
 
 
 def _reason(row: Mapping[str, Any], content: Mapping[str, Any], made: Plan) -> str:
