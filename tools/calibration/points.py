@@ -138,6 +138,14 @@ def points() -> tuple[Point, ...]:
     )
 
 
+def later_groups() -> frozenset[str]:
+    """
+    Return the publishers whose measurements came when the model of a step was there.
+    """
+    content = json.loads(FILE.read_text(encoding="utf-8"))
+    return frozenset(content["groups"][content["first_groups"] :])
+
+
 def _point(row: Mapping[str, Any], content: Mapping[str, Any]) -> Point:
     name = list(content["models"])[row["model"]]
     settings = row["settings"] or {}
