@@ -33,7 +33,7 @@ from tools.calibration.judging import (
     spreads_of,
     table_of,
 )
-from tools.calibration.points import FILE, Point, points
+from tools.calibration.points import FILE, Point, later_groups, points
 
 ROOT = Path(__file__).parents[2]
 CONSTANTS = ROOT / "constructs/cdk_sagemaker_llm/catalog/step_constants.json"
@@ -51,6 +51,8 @@ def main() -> None:
     unseen = held_out(used, whole)
     spreads = spreads_of(unseen)
     one, other = halves(used)
+    earlier = [each for each in used if each.group not in later_groups()]
+    later = [each for each in used if each.group in later_groups()]
     results = {
         "used": len(used),
         "sources": len({each.group for each in used}),
@@ -58,6 +60,7 @@ def main() -> None:
         "seen": _figures(seen, spreads),
         "unseen": {**_figures(unseen, spreads), **_ranking(unseen)},
         "halves": [_half(one, other, whole), _half(other, one, whole)],
+        "later": _half(earlier, later, whole),
         "by_gpu": _by(seen, unseen, lambda each: each.kind.gpu),
         "by_size": _by(seen, unseen, lambda each: each.kind.size),
         "by_engine": _by(seen, unseen, lambda each: each.kind.generation),
@@ -69,12 +72,12 @@ def main() -> None:
     calibration.cache_clear()
     load.cache_clear()
     page.TARGET.write_text(page.page(), encoding="utf-8")
-    shown = {name: results[name] for name in ("seen", "unseen", "halves")}
+    shown = {name: results[name] for name in ("seen", "unseen", "halves", "later")}
     sys.stdout.write(json.dumps(shown, indent=1) + "\n")
 
 
 def _half(train: list[Point], test: list[Point], whole: Fit) -> dict[str, Any]:
-    found = fit(train, whole)
+    found = fit(train, whole.names)
     spreads = spreads_of(held_out(train, found))
     sources = sorted({one.group for one in test})
     return {"tested": sources, **_figures(judge(found, test, train), spreads)}

@@ -48,7 +48,7 @@ _PRIORS: Mapping[str, tuple[float, float]] = {
     "arithmetic:w8a8": (0.7, 0.3),
     "arithmetic:int8": (0.75, 0.3),
     "arithmetic:int4": (0.75, 0.3),
-    "arithmetic:mxfp4": (0.7, 0.3),
+    "arithmetic:mxfp4": (1.0, 0.3),
     "arithmetic:nvfp4": (0.5, 0.3),
     "attention": (0.45, 0.4),
     "cache": (0.7, 0.2),
@@ -109,6 +109,7 @@ _PRIORS: Mapping[str, tuple[float, float]] = {
     "layer_states": (1e-5, 0.5),
     "layer_eager": (1e-4, 0.5),
     "launch_experts": (0.15e-3, 0.6),
+    "launch_latent": (0.3e-3, 0.8),
     "split": (0.5e-3, 0.5),
 }
 # Of a GPU that no prior names, how far it may be from the others.
@@ -189,6 +190,9 @@ class _Columns:
         self.value = column(lambda one: one.value)
         self.most = column(lambda one: one.most)
         self.endpoint = column(lambda one: bool(one.settings.get("endpoint")))
+        self.in_step = column(
+            lambda one: one.kind.generation == "sglang" and one.longest == one.answer
+        )
         self.between = column(lambda one: bool(one.settings.get("between_steps")))
 
 
@@ -204,6 +208,7 @@ def _loaded(
         answer=columns.answer,
         overhead=step.request + more + np.maximum(alone - prompt, 0),
         most=columns.most,
+        in_step=columns.in_step,
     )
     value = columns.value
     way = {"users": of_users, "rate": at_rate}.get(load, of_burst)
@@ -311,11 +316,11 @@ class Fit:
         errors: Array = table[..., self._rows, self._which] - self._logs
         return errors
 
-    def run(self, rounds: int, start: Array | None = None) -> Fit:
+    def run(self, rounds: int) -> Fit:
         """
         Fit, by Levenberg and Marquardt.
         """
-        values = (self._likely if start is None else start).copy()
+        values = self._likely.copy()
         offsets, damping = np.zeros(self._count), 1e-2
         cost = self._cost(values, offsets)
         for _ in range(rounds):

@@ -23,7 +23,7 @@ from tools.calibration.fitting import Fit, Sample, names_of
 from tools.calibration.points import FIRST, THROUGHPUT, TOKEN, Point
 
 SEED = 27
-_ROUNDS, _ROUNDS_AGAIN = 14, 6
+_ROUNDS = 25
 _ENOUGH = 12
 # A little less than the twentieth that is promised at each end: the next publisher is
 # a new one, and the few that there are do not show all that there can be.
@@ -68,14 +68,16 @@ class Judged:
         return self.kind != THROUGHPUT or self.point.is_saturated
 
 
-def fit(points: Sequence[Point], start: Fit | None = None) -> Fit:
+def fit(points: Sequence[Point], names: Sequence[str] | None = None) -> Fit:
     """
     Fit the constants to measurements.
+
+    Args:
+        points: The measurements.
+
+        names: Which constants. If omitted, those of the measurements.
     """
-    made = Fit(points, start.names if start else names_of(points))
-    if start is None:
-        return made.run(_ROUNDS)
-    return made.run(_ROUNDS_AGAIN, start.values)
+    return Fit(points, names or names_of(points)).run(_ROUNDS)
 
 
 def judge(found: Fit, points: Sequence[Point], seen: Sequence[Point]) -> list[Judged]:
@@ -110,7 +112,7 @@ def held_out(points: Sequence[Point], whole: Fit) -> list[Judged]:
     for group in sorted({one.group for one in points}):
         rest = [one for one in points if one.group != group]
         own = [one for one in points if one.group == group]
-        judged += judge(fit(rest, whole), own, rest)
+        judged += judge(fit(rest, whole.names), own, rest)
     return judged
 
 

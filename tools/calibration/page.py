@@ -84,6 +84,8 @@ pages, as some have many figures.
 *Seen* is the fit to all measurements.
 *Unseen* predicts each publisher's figures by a fit to all others, and the halves \
 divide the publishers in two by chance: one half is fitted, and the other predicted.
+*Later* are the {later} publishers whose measurements came when this model was there, \
+predicted by a fit to the others.
 What is aimed at is {aims}.
 
 """
@@ -130,7 +132,7 @@ def page() -> str:
     lines = [
         _HEAD.format(used=results["used"], sources=results["sources"]),
         *(f"- {why}: {count};\n" for why, count in results["left_out"].items()),
-        _MIDDLE.format(aims=aims),
+        _MIDDLE.format(aims=aims, later=len(results["later"]["tested"])),
         *_table(results),
         _AFTER.format(
             low=low, high=high, new_low=new_low, new_high=new_high, most=most
@@ -153,6 +155,7 @@ def _table(results: Mapping[str, Any]) -> Iterator[str]:
         ("unseen, by publisher", results["unseen"]),
         ("unseen, first half", first),
         ("unseen, second half", second),
+        ("unseen, later publishers", results["later"]),
     )
     yield f"| | {' | '.join(_WORDS.values())} | within the 90 % interval |\n"
     yield "| --- | --- | --- | --- | --- |\n"

@@ -40,6 +40,8 @@ _FEW_USERS = 16
 _SERVED = 0.9
 # From this rate on all requests are there at once.
 _AT_ONCE = 50
+# Users who keep any copy's batch full.
+_ENDLESS = 2000.0
 # Of shorter answers the time between tokens is little more than that of the first.
 _FEW_TOKENS = 8
 # From so many users on a notebook's figures stand still, whatever the engine has.
@@ -52,11 +54,14 @@ _DOUBTS = {
     "length tab assumed": "the lengths are assumed",
     "preemption likely": "requests failed",
     "returned nothing": "requests failed",
+    "without peer-to-peer": "GPUs reach each other through the host's memory alone",
 }
 # A model's name in the catalogue, or its sizes.
 Model = str | Mapping[str, Any]
 _BITS: Mapping[str, int] = {"16": 16, "fp8": 8, "int8": 8, "w8a8": 8}
-_A100_BY_PCIE = 1935e9
+# Cards for PCIe are slower than the modules of their names: bytes a second, and what
+# part of the arithmetic they have, by their data sheets.
+_CARDS = {"A100-80GB": (1935e9, 1.0), "H100": (2039e9, 756 / 989)}
 _PCIE_4 = Link("pcie", 20.0)
 
 
@@ -133,6 +138,14 @@ def points() -> tuple[Point, ...]:
     )
 
 
+def later_groups() -> frozenset[str]:
+    """
+    Return the publishers whose measurements came when the model of a step was there.
+    """
+    content = json.loads(FILE.read_text(encoding="utf-8"))
+    return frozenset(content["groups"][content["first_groups"] :])
+
+
 def _point(row: Mapping[str, Any], content: Mapping[str, Any]) -> Point:
     name = list(content["models"])[row["model"]]
     settings = row["settings"] or {}
@@ -142,7 +155,12 @@ def _point(row: Mapping[str, Any], content: Mapping[str, Any]) -> Point:
     copy = copy_of(made, device, row["format"], link)
     changes: dict[str, float] = {"eager": float(bool(settings.get("eager")))}
     if settings.get("pcie"):
-        changes["bandwidth"] = _A100_BY_PCIE
+        bandwidth, share = _CARDS[row["gpu"]]
+        changes.update(
+            bandwidth=bandwidth,
+            operations=copy.operations * share,
+            plain_operations=copy.plain_operations * share,
+        )
     if settings.get("attention_dp"):
         shards = min(row["degree"], made.architecture.kv_cache_shards)
         for field in ("cache_bytes", "windowed_cache_bytes"):
@@ -153,6 +171,8 @@ def _point(row: Mapping[str, Any], content: Mapping[str, Any]) -> Point:
         changes.update(state_bytes=state, states=1.0)
     copy = dataclasses.replace(copy, **changes)
     load, value = row["load"], float(row["value"])
+    if settings.get("plateau"):
+        load, value = "users", _ENDLESS
     if load == "rate" and value >= _AT_ONCE:
         load, value = "burst", float(row["requests"])
     prompt, answer = float(row["prompt"]), max(float(row["answer"]), 1.0)
@@ -186,6 +206,8 @@ def _point(row: Mapping[str, Any], content: Mapping[str, Any]) -> Point:
 
 
 def _generation(row: Mapping[str, Any]) -> str:
+    if (row["settings"] or {}).get("v0"):
+        return "vllm-v0"
     # NIM ran TensorRT-LLM's compiled engines then.
     return (
         "tensorrt-llm"
@@ -255,7 +277,7 @@ def _hardware(gpu: str, degree: int) -> InstanceType:
 def _measured(row: Mapping[str, Any], load: str) -> Mapping[str, float]:
     found: dict[str, float] = {}
     served = row["requests_per_s"]
-    is_over = row["load"] == "rate" and served and served < _SERVED * row["value"]
+    is_over = row["load"] == "rate" and served and served < _SERVED * _come(row)
     if row["tpot_ms"] and row["answer"] > _FEW_TOKENS:
         found[TOKEN] = row["tpot_ms"] / 1e3
     is_alone = load == "batch" and row["value"] <= 1
@@ -265,6 +287,19 @@ def _measured(row: Mapping[str, Any], load: str) -> Mapping[str, float]:
     if row["tokens_per_s"] and (load != "rate" or is_over):
         found[THROUGHPUT] = row["tokens_per_s"]
     return found
+
+
+def _come(row: Mapping[str, Any]) -> float:
+    """
+    Return how many requests a second a run at a rate would have served, had none of
+    them waited: the longest answer is written when no more come.
+    """
+    rate, requests = float(row["value"]), row["requests"]
+    if not requests or not row["tpot_ms"]:
+        return rate
+    longest = row["answer"] * (row["settings"] or {}).get("longest", 1.0)
+    last = (longest * row["tpot_ms"] + (row["ttft_ms"] or 0)) / 1e3
+    return float(requests / (requests / rate + last))
 
 
 def _reason(row: Mapping[str, Any], content: Mapping[str, Any], made: Plan) -> str:

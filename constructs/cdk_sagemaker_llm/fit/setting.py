@@ -15,7 +15,7 @@ from cdk_sagemaker_llm.fit.releases import Case, Range, Release
 
 GIB = 2**30
 
-# From here on a GPU is large for vLLM's defaults (EngineArgs).
+# From here on a GPU is large for vLLM's defaults, but an A100 (EngineArgs).
 _LARGE_GPU = 70 * GIB
 _LARGE_TOKENS, _SMALL_TOKENS = 8192, 2048
 _LARGE_SEQS = 1024
@@ -119,7 +119,8 @@ class Setting:
         """
         Whether vLLM has larger defaults for the GPU.
         """
-        return visible_bytes(self.hardware) >= _LARGE_GPU
+        is_a100 = self.hardware.accelerator_model.startswith("A100")
+        return visible_bytes(self.hardware) >= _LARGE_GPU and not is_a100
 
     @property
     def prefill_tokens(self) -> int:

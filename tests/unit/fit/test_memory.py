@@ -163,6 +163,21 @@ def test_a_gpu_is_large_from_70_gib_on(gib: int, tokens: int, sequences: int) ->
     assert (setting.prefill_tokens, setting.sequences) == (tokens, sequences)
 
 
+@pytest.mark.parametrize(
+    ("name", "tokens", "sequences"),
+    [("ml.p4de.24xlarge", 2048, 256), ("ml.p5.48xlarge", 8192, 1024)],
+)
+def test_an_a100_is_not_large_however_much_it_has(
+    name: str, tokens: int, sequences: int
+) -> None:
+    """
+    vLLM leaves it out by its name: both have 80 GiB.
+    """
+    setting = setting_of(hardware=name)
+
+    assert (setting.prefill_tokens, setting.sequences) == (tokens, sequences)
+
+
 def test_a_share_of_nothing_is_one_that_was_given() -> None:
     """
     And not left out.

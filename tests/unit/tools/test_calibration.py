@@ -82,14 +82,20 @@ def test_what_is_measured_is_what_the_package_says(used: list[Point]) -> None:
 
 def test_the_figures_reached_stand_in_the_results() -> None:
     """
-    Unseen publishers: throughput within 20 %, what is said of intervals, and the best
-    configuration in 8 of 10 cases or more. Times of tokens are farther off than is
-    aimed at; the page says by how much.
+    Unseen publishers: what is said of intervals, the best configuration in 8 of 10 or
+    more, and times farther off than is aimed at; the page says by how much. Of those
+    that came when the model was there, times of tokens and throughputs are as aimed at.
     """
-    unseen = RESULTS["unseen"]
+    unseen, later = RESULTS["unseen"], RESULTS["later"]
+
+    assert later["errors"][THROUGHPUT][0] < 0.15
+    assert later["errors"][TOKEN][0] < 0.15
+    assert later["errors"][FIRST][0] < 0.35
+    assert 0.85 <= later["coverage"] <= 0.97
+    assert len(later["tested"]) == 19
 
     assert unseen["errors"][THROUGHPUT][0] < 0.2
-    assert unseen["errors"][TOKEN][0] < 0.3
+    assert unseen["errors"][TOKEN][0] < 0.2
     assert unseen["errors"][FIRST][0] < 0.33
     assert 0.85 <= unseen["coverage"] <= 0.97
     for key in ("ranked_by_copy", "ranked_by_accelerator", "ranked_by_dollar"):

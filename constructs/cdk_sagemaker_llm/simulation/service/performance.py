@@ -186,6 +186,10 @@ class Served:
         overhead: The seconds that a request takes outside of the batch.
 
         most: How many sequences are written at once, at most.
+
+        in_step: 1 if the engine works off all prompts that it has room for before it
+            writes on, and answers are of one length, so that they begin and end
+            together; else 0.
     """
 
     pace: Callable[[float], float]
@@ -193,6 +197,7 @@ class Served:
     answer: float
     overhead: float
     most: float
+    in_step: float = 0.0
 
 
 def of_users(served: Served, users: float) -> Loaded:
@@ -209,7 +214,7 @@ def of_users(served: Served, users: float) -> Loaded:
         outside = requests * overhead
         written = (written + smaller(users - outside, most)) / 2
     line = larger(users - outside - written - 1e-6 * users, 0.0)
-    first = overhead + _waiting(requests, prompt, at_once) + prompt + pace(at_once)
+    first = overhead + _first(requests, prompt, pace(at_once), at_once - 1)
     token = pace(at_once) + (at_once - 1) * prompt / answer
     return Loaded(token, first + line / requests, requests, line)
 
@@ -224,8 +229,8 @@ def at_rate(served: Served, rate: float) -> Loaded:
     low, high = 0.0 * rate, most + 0.0 * rate
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        wait = _waiting(rate, prompt, larger(middle, 1.0))
-        seconds = wait + prompt + answer * pace(larger(middle, 1.0)) / (1 - busy)
+        first = _first(rate, prompt, pace(larger(middle, 1.0)), middle)
+        seconds = first + answer * pace(larger(middle, 1.0)) / (1 - busy)
         is_more = (rate * seconds > middle) * 1.0
         low, high = (
             low + (middle - low) * is_more,
@@ -237,7 +242,7 @@ def at_rate(served: Served, rate: float) -> Loaded:
     token = (1 - grows) * pace(written) / (1 - busy) + grows * (
         pace(most) + (most - 1) * prompt / answer
     )
-    first = overhead + _waiting(rate, prompt, written) + prompt + pace(written)
+    first = overhead + _first(rate, prompt, pace(written), high)
     return Loaded(token, first, smaller(rate, whole), grows)
 
 
@@ -254,8 +259,10 @@ def of_burst(served: Served, burst: float) -> Loaded:
     wave = together * prompt + answer * pace(together)
     last = has_rest * (rest * prompt + answer * pace(larger(rest, 1.0)))
     seconds = overhead + waves * wave + last
-    # Within one wave those who come first wait for the prompts of all others.
-    share = 0.5 + 0.5 * smaller(larger((burst / together - 1) / _WAVES, 0.0), 1.0)
+    # In a wave those who come first wait for the prompts of all others: half of them on
+    # average, as long as the waves do not run into each other.
+    apart = smaller(larger((burst / together - 1) / _WAVES, 0.0), 1.0)
+    share = 0.5 + 0.5 * apart * (1 - served.in_step)
     token = pace(together) + share * (together - 1) * prompt / answer
     before = (waves - 1) / 2 * wave * (waves * together / burst) + waves * wave * (
         rest / burst
@@ -264,10 +271,16 @@ def of_burst(served: Served, burst: float) -> Loaded:
     return Loaded(token, first, burst / seconds, burst - together)
 
 
-def _waiting(requests: float, prompt: float, at_once: float) -> float:
+def _first(requests: float, prompt: float, pace: float, others: float) -> float:
     """
-    Return how long a prompt waits for others: as at a single server that takes as long
-    for each, and never longer than for half of those that are there.
+    Return the seconds from a request's turn to its first token.
+
+    A step works off all prompts that came during the step before, and writes a token of
+    each sequence, so that steps grow with the rate. Who comes waits for half of a step,
+    of a longer one more likely, and then for the prompts that came during it, as
+    their step is one.
     """
     busy = smaller(requests * prompt, _BUSIEST)
-    return smaller(busy * prompt / (2 * (1 - busy)), (at_once - 1) / 2 * prompt)
+    met = pace / (1 - busy) + requests * prompt**2 / (1 - busy**2)
+    met = smaller(met, pace + others * prompt)
+    return smaller(others, 1.0) * (0.5 + busy) * met + prompt + pace

@@ -232,7 +232,11 @@ def step_of(copy: Copy, found: Mapping[str, float]) -> Step:
         + copy.states * found["layer_states"]
         + copy.eager * found["layer_eager"]
     )
-    launch = found["launch"] + copy.experts * found["launch_experts"]
+    launch = (
+        found["launch"]
+        + copy.experts * found["launch_experts"]
+        + copy.latent * found["launch_latent"]
+    )
     exchanges = _EXCHANGES * copy.layers
     return Step(
         weights=copy.weight_bytes / memory * reading,
@@ -311,6 +315,7 @@ def factors(
                 "layer_latent",
                 "layer_states",
                 "layer_eager",
+                "launch_latent",
                 "split",
             )
         },

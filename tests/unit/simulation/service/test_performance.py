@@ -21,6 +21,12 @@ from cdk_sagemaker_llm.simulation import (
     run,
 )
 from cdk_sagemaker_llm.simulation.service.batching import BatchingCopy
+from cdk_sagemaker_llm.simulation.service.performance import (
+    Served,
+    at_rate,
+    of_burst,
+    of_users,
+)
 
 TIMES = ServiceTimes(
     decode=((1, 0.02), (64, 0.05)),
@@ -236,3 +242,63 @@ def test_prompts_leave_some_time_to_answers(rate: float, milliseconds: float) ->
 
     assert not found.is_saturated
     assert found.time_per_output_token.value * 1000 == pytest.approx(milliseconds)
+
+
+@pytest.mark.parametrize(("in_step", "token"), [(0.0, 0.103), (1.0, 0.0535)])
+def test_answers_that_end_together_wait_for_half_of_the_prompts(
+    in_step: float, token: float
+) -> None:
+    """
+    Four waves of 100: the 99 other prompts take 9.9 s, and 100 tokens 4 ms each. Where
+    the waves do not run into each other, each waits for half of them.
+    """
+    served = Served(
+        pace=lambda _: 0.004,
+        prompt=0.1,
+        answer=100,
+        overhead=0,
+        most=100,
+        in_step=in_step,
+    )
+
+    assert of_burst(served, 400).token == pytest.approx(token)
+
+
+@pytest.mark.parametrize(
+    ("rate", "milliseconds"),
+    [
+        # Nobody else is there.
+        (1e-9, 120),
+        # Half of the time prompts are worked off: a step takes 40 ms, and who comes
+        # meets one of 106.67 on average. It waits for half of it, and its own step has
+        # the 0.53 prompts that came meanwhile.
+        (5, 120 + 106.66667),
+    ],
+)
+def test_the_first_token_waits_for_a_step_and_for_those_who_came_with_it(
+    rate: float, milliseconds: float
+) -> None:
+    """
+    A prompt takes 100 ms, and a step of tokens 20.
+    """
+    served = Served(
+        pace=lambda _: 0.02, prompt=0.1, answer=1000, overhead=0, most=10_000
+    )
+
+    found = at_rate(served, rate)
+
+    assert found.first == pytest.approx(milliseconds / 1e3, abs=1e-5)
+
+
+def test_few_others_prolong_no_step_by_more_than_their_prompts() -> None:
+    """
+    Three users: 97 % of the time are prompts', which would be steps of 670 ms and more;
+    two others are there, so that no step met is longer than 220.
+    """
+    served = Served(pace=lambda _: 0.02, prompt=0.1, answer=1, overhead=0, most=3)
+
+    found = of_users(served, 3)
+
+    busy = min(3 / 0.32 * 0.1, 0.97)
+    assert found.requests == pytest.approx(3 / 0.32)
+    assert found.first == pytest.approx((0.5 + busy) * 0.22 + 0.12)

@@ -78,6 +78,7 @@ FOUND = {
     "layer_states": 8e-5,
     "layer_eager": 1e-4,
     "launch_experts": 3e-4,
+    "launch_latent": 5e-4,
     "split": 0.002,
 }
 
@@ -200,7 +201,8 @@ def test_kinds_of_models_take_more_of_each_layer() -> None:
     assert more == pytest.approx([40 * 2e-5, 40 * 4e-5, 40 * 8e-5, 40 * 1e-4])
     assert found["experts"].weights == pytest.approx(2 * plain.weights)
     assert found["experts"].arithmetic == pytest.approx(4 * plain.arithmetic)
-    assert found["experts"].launch == pytest.approx(40 * 4e-4)
+    launches = [found[kind].launch for kind in kinds]
+    assert launches == pytest.approx([40 * 4e-4, 40 * 6e-4, 40 * 1e-4, 40 * 1e-4])
     states = step_of(replace(COPY, state_bytes=1e8), FOUND)
     assert states.state == pytest.approx(2 * 1e8 / 5e11)
 
