@@ -18,13 +18,13 @@ from cdk_sagemaker_llm.catalog.instances import accelerated_type_names
 from cdk_sagemaker_llm.cli.app.template_shapes import is_assembly
 from cdk_sagemaker_llm.cli.commands._options import (
     AsJson,
-    PriceOptions,
     complete,
     complete_instance_types,
     complete_models,
     grouped,
     is_given,
 )
+from cdk_sagemaker_llm.cli.commands._prices import PriceOptions
 from cdk_sagemaker_llm.cli.output.plans import (
     Choice,
     app_facts,
