@@ -6,6 +6,7 @@ it is installed.
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import os
 import subprocess
@@ -41,6 +42,8 @@ def run(
     with (
         mock.patch.object(sys, "argv", command),
         mock.patch.object(boto3, "DEFAULT_SESSION", None),
+        # This process goes on, and so must its search for garbage.
+        mock.patch.multiple(gc, freeze=mock.DEFAULT, set_threshold=mock.DEFAULT),
         mock.patch.object(sys, "stdin", _stream(io.BytesIO(said))),
         mock.patch.dict(os.environ, environment or {}, clear=environment is not None),
         contextlib.redirect_stdout(_stream(output)),

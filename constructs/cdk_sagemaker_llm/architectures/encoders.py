@@ -8,15 +8,14 @@ classifier with ``...ForSequenceClassification``, and what guesses words with
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cdk_sagemaker_llm.architectures.config import Config, Shape
 
 _CLASSIFIES, _GUESSES = "ForSequenceClassification", "ForMaskedLM"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Kind:
+class Kind(NamedTuple):
     """
     How a family differs from BERT.
 

@@ -4,13 +4,12 @@ Counts for Llama and its kin: grouped-query attention and a gated MLP.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cdk_sagemaker_llm.architectures.config import Config, Shape
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Traits:
+class Traits(NamedTuple):
     """
     How a family differs from Llama.
 

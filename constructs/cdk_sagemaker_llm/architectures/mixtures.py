@@ -107,7 +107,7 @@ def count_glm4_moe(config: Config) -> Shape:
     has_norms = config.flag("use_qk_norm", default=False)
     return shape_of(
         config,
-        replace(GLM4_MOE, head_norms=has_norms),
+        GLM4_MOE._replace(head_norms=has_norms),
         mlp_weights=sparse * (experts + shared) * expert + dense * 3 * hidden * mlp,
         mlp_others=sparse * hidden * experts,
         experts=sparse * experts * expert,

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from cdk_sagemaker_llm.text import any_of, redacted
 from cdk_sagemaker_llm.tokens import AT_DEPLOYMENT, is_list_placeholder, is_unresolved
@@ -43,8 +44,7 @@ def _no_parts(_: str, __: object) -> Iterable[Fault]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(NamedTuple):
     """
     What an argument may be.
 
@@ -260,8 +260,7 @@ def map_of(kind: Kind) -> Kind:
                 yield from kind.parts(f"{name}[{key!r}]", item)
                 continue
             # What stands under a name may be a credential: only plain kinds are shown.
-            seen = replace(
-                kind,
+            seen = kind._replace(
                 is_secret=not isinstance(item, int | float),
                 way_out=lambda one: (
                     "leave it out" if one is None else kind.way_out(one)
@@ -272,4 +271,4 @@ def map_of(kind: Kind) -> Kind:
     return Kind("a mapping from text", lambda v: isinstance(v, Mapping), parts=parts)
 
 
-_KEY = replace(TEXT, way_out=_no_way_out)
+_KEY = TEXT._replace(way_out=_no_way_out)

@@ -7,8 +7,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from cdk_sagemaker_llm.catalog._data import load
 
@@ -47,8 +46,7 @@ USUAL_NAMES: Mapping[str, str] = _NAMES["usual"]
 VLLM_PROCESS: tuple[str, ...] = tuple(_NAMES["vllm_process"])
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EngineArgument:
+class EngineArgument(NamedTuple):
     """
     How one release reads an argument.
 
@@ -99,7 +97,7 @@ class EngineArgument:
     has_negative: bool = False
     takes_truth: bool = False
     allows_none: bool = False
-    bounds: Mapping[str, float] = field(default_factory=dict)
+    bounds: Mapping[str, float] = {}
     schema: str | None = None
     is_csv: bool = False
     folds: bool = False
@@ -270,8 +268,7 @@ def schema_keys(name: str, release: str) -> tuple[str, ...] | None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaKind:
+class SchemaKind(NamedTuple):
     """
     What a key of a configuration class is: ``bool``, ``int``, ``float``, ``str``,
     ``object``, with the name of another class behind a colon where it is one, or

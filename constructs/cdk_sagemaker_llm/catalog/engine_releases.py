@@ -5,8 +5,7 @@ What is inside the images of vLLM, SGLang, llama.cpp, TEI and their kin.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.catalog._data import load
@@ -30,8 +29,7 @@ The engines, and how their makers write them.
 """
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EngineRelease:
+class EngineRelease(NamedTuple):
     """
     The engine in one image, and how the image tells it its arguments.
 

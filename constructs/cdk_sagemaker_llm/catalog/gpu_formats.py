@@ -5,15 +5,13 @@ Which GPUs and number formats the quantization methods of an engine's releases t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from cdk_sagemaker_llm.catalog._data import load
 from cdk_sagemaker_llm.catalog.releases import in_spans
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MethodSupport:
+class MethodSupport(NamedTuple):
     """
     What a release asks of a method: the least compute capability times ten and the data
     types, ``None`` where they are not known, and whether it must be allowed first.

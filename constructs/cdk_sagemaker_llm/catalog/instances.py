@@ -9,7 +9,7 @@ import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from cdk_sagemaker_llm.arguments import held, hold_kinds, hold_known
 from cdk_sagemaker_llm.catalog._data import load
@@ -301,8 +301,7 @@ def find_accelerator(model: str) -> Accelerator | None:
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Accelerator:
+class Accelerator(NamedTuple):
     """
     One device's nameplate figures.
 

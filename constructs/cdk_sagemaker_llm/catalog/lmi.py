@@ -8,8 +8,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from cdk_sagemaker_llm.catalog._data import load
 
@@ -46,8 +45,7 @@ def front_end_type(key: str) -> OptionType | None:
     return OptionType(kind=row["type"]) if row else None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class OptionType:
+class OptionType(NamedTuple):
     """
     How one version reads an option's value.
 
@@ -106,8 +104,7 @@ def option_spans(key: str) -> tuple[Span, ...]:
     return tuple(sorted(found, key=lambda span: row_versions().index(span.first)))
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """
     The versions in which a backend knows an option; ``last`` is open when ``None``.
     """
@@ -178,8 +175,7 @@ def engine_arguments() -> frozenset[str]:
     return _arguments("0.8") | _arguments("0.23")
 
 
-@dataclass(frozen=True, order=True, slots=True)
-class LmiVersion:
+class LmiVersion(NamedTuple):
     """
     A version such as ``0.26.0``, or ``0.36.0-lmi27`` where a number has several.
 
@@ -269,8 +265,7 @@ class LmiVersion:
         return f"0.{self.minor}" + (f"-lmi{self.lmi}" if self.lmi else "")
 
 
-@dataclass(frozen=True, slots=True)
-class LmiVariable:
+class LmiVariable(NamedTuple):
     """
     A variable by name: which property it sets, if any, and which minor versions read
     it, the last one empty if the newest does.

@@ -6,14 +6,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from cdk_sagemaker_llm.catalog._data import load
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TgiOption:
+class TgiOption(NamedTuple):
     """
     How one version reads a variable.
 

@@ -8,6 +8,7 @@ the rooms below.
 from __future__ import annotations
 
 import errno
+import gc
 import inspect
 import os
 import pkgutil
@@ -18,6 +19,8 @@ from cdk_sagemaker_llm.cli import commands
 
 _NAME = "sagemaker-llm"
 _MISUSE, _INTERRUPTED = 2, 130
+# With Python's own 700 a check would look for garbage fifty times, and find next to none.
+_OBJECTS_BETWEEN_COLLECTIONS = 100_000
 # A full disk, a used quota, and a file as large as the shell lets it become.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # Set by a shell that asks what a line may go on with.
@@ -30,12 +33,15 @@ def main() -> None:
     """
     Run the subcommand that the arguments name.
     """
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     try:
         try:
             _run()
         finally:
             # What is still to be written fails here, and not as Python ends.
             sys.stdout.flush()
+            # The process ends: what it leaves need not be searched for garbage.
+            gc.freeze()
     except KeyboardInterrupt:
         # While it was still being loaded; a command of its own says more.
         sys.exit(_INTERRUPTED)

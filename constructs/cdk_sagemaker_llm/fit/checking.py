@@ -5,7 +5,8 @@ Checks of what a serving configuration asks of the memory against what there is.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
+from typing import NamedTuple
 
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.demand import Assumptions, Demand, Words
@@ -42,8 +43,7 @@ MAY_NOT_LOAD = Rule("LLM292", "the model may not load on the accelerators", _ARI
 _SPLITTING = frozenset({"LLM154", "LLM156", "LLM516", "LLM517"})
 
 
-@dataclass(frozen=True, slots=True)
-class NoPlan:
+class NoPlan(NamedTuple):
     """
     Why there is no plan, in the user's words, and what would help; empty if nothing
     would.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements, Units
 
@@ -72,8 +72,7 @@ def search(kinds: Kinds, instances: int, among: Sequence[Limit]) -> _Verdict:
     return _Verdict(is_impossible=not steps.are_spent, steps=steps.taken)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Limit:
+class Limit(NamedTuple):
     """
     The most of a resource that copies of these sizes can use of an instance together.
     """
@@ -90,8 +89,7 @@ class Limit:
         return -(-total // self.most)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Kinds:
+class Kinds(NamedTuple):
     """
     Copies counted by what each reserves, the largest kind first; ``names`` has for each
     kind its models and their copies, and ``room`` is what each instance has.
@@ -193,8 +191,7 @@ def _usable(sizes: Counts, counts: Counts, has: int) -> int:
     return (sums.bit_length() - 1) * unit
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Verdict:
+class _Verdict(NamedTuple):
     """
     What a search came to: what each instance holds, if a packing of all copies was
     found, whether it is proven that there is none, and how much work it was.

@@ -8,8 +8,7 @@ What belongs here goes by what a base was read to do; each wing reads its own im
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.findings import Finding, Rule
@@ -90,8 +89,7 @@ def specification_findings(specification: Mapping[str, Any]) -> Iterator[Finding
         )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AdapterHost:
+class AdapterHost(NamedTuple):
     """
     What a container does with adapters.
 
@@ -110,7 +108,7 @@ class AdapterHost:
     image: ImageRelease
     is_on: bool | None = None
     largest_rank: int | None = None
-    switches: Mapping[str, str] = field(default_factory=dict)
+    switches: Mapping[str, str] = {}
     refusals: tuple[Finding, ...] = ()
 
 

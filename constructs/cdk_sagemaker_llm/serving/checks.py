@@ -7,10 +7,9 @@ What belongs here has no rule of its own; ``families`` lists the families.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from inspect import signature
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.arguments.kinds import value_text
@@ -51,8 +50,7 @@ What is known of a model: its class, its config.json, or its sizes.
 """
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Environment:
+class Environment(NamedTuple):
     """
     The variables of a container, and what is known around them.
 
@@ -91,8 +89,7 @@ class Environment:
     network_isolation: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(NamedTuple):
     """
     How a container wants a prompt, ``None`` if that is not known or it takes none, and
     whether it is known to answer chats in OpenAI's form.
@@ -102,8 +99,7 @@ class Dialect:
     takes_chats: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Family:
+class Family(NamedTuple):
     """
     What the library knows of the images of one family.
 

@@ -242,7 +242,7 @@ def _environment_findings(environment: Environment) -> list[Finding]:
             image = find_image(environment.family, environment.version)
         except ValueError as fault:
             return [UNKNOWN_IMAGE.finding(str(fault))]
-        environment = replace(environment, version=image.version)
+        environment = environment._replace(version=image.version)
     impossible = device_findings(environment.accelerators)
     if impossible:
         return impossible
@@ -327,7 +327,7 @@ def host_support_findings(
         container=container,
     )
     before = on_host(without)
-    after = on_host(replace(without, instance_type=instance_type))
+    after = on_host(without._replace(instance_type=instance_type))
     return [finding for finding in after if finding not in before]
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease, find_engine_release
 from cdk_sagemaker_llm.catalog.host_images import Match, host_image_for, match
@@ -75,8 +75,7 @@ DECIDED_LATER = Rule(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenImage:
+class ChosenImage(NamedTuple):
     """
     The image that runs, ``None`` where an error stands in the way; the family that was
     asked for; and the catalogued version whose rules hold for it.

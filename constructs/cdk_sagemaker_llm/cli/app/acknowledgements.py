@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from cdk_sagemaker_llm.cli.app.assembly import read_assembly
 from cdk_sagemaker_llm.cli.app.findings import Acknowledged, Report
@@ -31,8 +31,7 @@ _KEYS = ("code", "path", "reason")
 _SECTION = "acknowledge"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Acknowledgement:
+class Acknowledgement(NamedTuple):
     """
     One finding, or several of one code, that shall be reported no more.
 

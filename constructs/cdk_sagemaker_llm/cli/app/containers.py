@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.architectures.architecture import find_architecture
@@ -22,7 +21,7 @@ from cdk_sagemaker_llm.demand import Assumptions, EngineName, weight_bits_of
 from cdk_sagemaker_llm.fit.planning import plan
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.serving.lmi.artifact import ArtifactError
-from cdk_sagemaker_llm.serving.lmi.folder import properties_path
+from cdk_sagemaker_llm.serving.lmi.checks.artifacts import properties_path
 from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS as LMI
 from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, as_int, parse
 from cdk_sagemaker_llm.serving.lmi.translation import translate
@@ -56,8 +55,7 @@ _SETTINGS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ServedModel:
+class ServedModel(NamedTuple):
     """
     A model as a container serves it; ``None`` where the app does not say.
 

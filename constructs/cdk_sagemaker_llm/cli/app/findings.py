@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.catalog.instances import (
@@ -76,8 +77,7 @@ What an instance is, and the host image that it was asked to run, if any.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Acknowledged:
+class Acknowledged(NamedTuple):
     """
     A finding that somebody has acknowledged, why, and the file that says it; the app
     itself where there is none.
@@ -115,8 +115,7 @@ class Report:
     acknowledged: tuple[Acknowledged, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Subject:
+class _Subject(NamedTuple):
     image: ImageRelease
     container: Shape
     files: Mapping[str, bytes]
@@ -304,20 +303,20 @@ def _read_findings(name: str, artifact: Artifact) -> list[Finding]:
     # Variables alone may say how the model is served.
     if not artifact.sizes:
         return list(artifact.findings)
-    from cdk_sagemaker_llm.serving.lmi import folder  # noqa: PLC0415 - many apps have none
+    from cdk_sagemaker_llm.serving.lmi.checks import artifacts  # noqa: PLC0415 - many apps have none
 
-    if folder.properties_path(artifact.sizes) is None:
+    if artifacts.properties_path(artifact.sizes) is None:
         return list(artifact.findings)
-    return folder.read_findings(name, artifact)
+    return artifacts.read_findings(name, artifact)
 
 
 def _findings(subject: _Subject) -> list[Finding]:
     image, files = subject.image, subject.files
     found = _undecided(subject)
     if image.family in LMI and files:
-        from cdk_sagemaker_llm.serving.lmi import folder  # noqa: PLC0415 - as above
+        from cdk_sagemaker_llm.serving.lmi.checks import artifacts  # noqa: PLC0415 - as above
 
-        found += folder.artifact_findings(
+        found += artifacts.artifact_findings(
             files,
             container=image.family,
             version=image.version,

@@ -87,8 +87,7 @@ class Choice(NamedTuple):
     model: object
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class Variant(NamedTuple):
     """
     A production variant, or a shadow of one, as its configuration has it.
     """
@@ -114,8 +113,7 @@ class Variant:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointConfig:
+class EndpointConfig(NamedTuple):
     resource: Resource
 
     @property
@@ -152,8 +150,7 @@ class EndpointConfig:
         return found if is_queued else None
 
 
-@dataclass(frozen=True, slots=True)
-class Component:
+class Component(NamedTuple):
     """
     An inference component, or an adapter of one.
     """
@@ -211,8 +208,7 @@ class Component:
             raise AssemblyError(f"{self.key}: {fault}") from fault
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """
     What is scaled: the instances of a variant, or the copies of a component.
 

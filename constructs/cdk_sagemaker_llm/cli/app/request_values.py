@@ -5,7 +5,7 @@ names that the API has for them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from cdk_sagemaker_llm.cli.app.hosting import Resource
 from cdk_sagemaker_llm.findings import Finding
@@ -20,14 +20,13 @@ from cdk_sagemaker_llm.serving.parameters import WRONG_KIND
 from cdk_sagemaker_llm.simulation.api_values import Shape, number
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(NamedTuple):
     """
     What is wrong with one resource.
     """
 
     resource: Resource
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[Finding]
 
 
 def literal(value: object) -> str | None:

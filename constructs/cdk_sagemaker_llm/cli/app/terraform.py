@@ -11,8 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 _VERSION = "terraform_version"
 _PATH = "aws:cdk:path"
@@ -80,8 +79,7 @@ _LISTS = frozenset(
 _AS_IT_IS = frozenset({"Environment"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Planned:
+class _Planned(NamedTuple):
     """
     A resource of a plan, with what its configuration says.
 
@@ -92,8 +90,8 @@ class _Planned:
     address: str
     kind: str
     values: Mapping[str, Any]
-    unknown: Mapping[str, Any] = field(default_factory=dict)
-    expressions: Mapping[str, Any] = field(default_factory=dict)
+    unknown: Mapping[str, Any] = {}
+    expressions: Mapping[str, Any] = {}
     module: str = ""
 
 

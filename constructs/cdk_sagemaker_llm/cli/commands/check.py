@@ -7,9 +7,8 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -316,7 +315,7 @@ def _check_kind(path: Path) -> None:
 
 
 def _report(subject: str, artifact: Artifact, target: Target) -> Report:
-    from cdk_sagemaker_llm.serving.lmi.folder import read_findings  # noqa: PLC0415 - apps may have none
+    from cdk_sagemaker_llm.serving.lmi.checks.artifacts import read_findings  # noqa: PLC0415 - apps may have none
 
     read = read_findings(subject, artifact)
     if target.container is not None and target.version is not None:
@@ -356,12 +355,12 @@ def _best_report(subject: str, artifact: Artifact, target: Target) -> Report:
 def _check(
     artifact: Artifact, target: Target, container: str, version: str
 ) -> list[Finding]:
-    from cdk_sagemaker_llm.serving.lmi import folder  # noqa: PLC0415 - as above
+    from cdk_sagemaker_llm.serving.lmi.checks import artifacts  # noqa: PLC0415 - as above
 
-    if artifact.findings and folder.properties_path(artifact.files) is None:
+    if artifact.findings and artifacts.properties_path(artifact.files) is None:
         # Why it was not read is said already.
         return []
-    return folder.artifact_findings(
+    return artifacts.artifact_findings(
         artifact.files,
         container=container,
         version=version,
@@ -375,8 +374,7 @@ def _errors(found: Iterable[Finding]) -> list[Finding]:
     return [finding for finding in found if finding.severity is Severity.ERROR]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """
     Where files are to run; what is ``None`` is not known.
     """

@@ -33,7 +33,6 @@ from cdk_sagemaker_llm.cli.commands._loading import complain
 from cdk_sagemaker_llm.cli.commands._options import (
     AsJson,
     BusiestHour,
-    PriceOptions,
     Spread,
     ThinkTime,
     TimeZone,
@@ -47,6 +46,7 @@ from cdk_sagemaker_llm.cli.commands._options import (
     rate,
     seconds,
 )
+from cdk_sagemaker_llm.cli.commands._prices import PriceOptions
 from cdk_sagemaker_llm.cli.commands._runs import read_measured
 from cdk_sagemaker_llm.simulation.service.measurement import Measurement
 from cdk_sagemaker_llm.text import counted

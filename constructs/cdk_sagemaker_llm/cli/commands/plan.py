@@ -18,13 +18,13 @@ from cdk_sagemaker_llm.catalog.instances import accelerated_type_names
 from cdk_sagemaker_llm.cli.app.template_shapes import is_assembly
 from cdk_sagemaker_llm.cli.commands._options import (
     AsJson,
-    PriceOptions,
     complete,
     complete_instance_types,
     complete_models,
     grouped,
     is_given,
 )
+from cdk_sagemaker_llm.cli.commands._prices import PriceOptions
 from cdk_sagemaker_llm.cli.output.plans import (
     Choice,
     app_facts,
@@ -175,11 +175,7 @@ def plan(
         ]
         choices = [Choice(one, copies, costs) for one in plans]
         named = architecture if Path(model).is_file() else model
-        refusals = {
-            one.plan.instance_type.name: _refusals(named, demand, one.plan)
-            for one in choices
-            if one.plan.may_fit
-        }
+        refusals = _refusals(named, demand, [one for one in plans if one.may_fit])
         loaded = [
             one for one in choices if not refusals.get(one.plan.instance_type.name)
         ]
@@ -204,17 +200,29 @@ def plan(
 
 
 def _refusals(
-    model: str | ModelArchitecture, demand: Demand, found: Plan
-) -> list[Finding]:
+    model: str | ModelArchitecture, demand: Demand, plans: Sequence[Plan]
+) -> dict[str, list[Finding]]:
+    """
+    Return why the engine does not load the model, by instance type.
+    """
     if demand.engine_version is None:
-        return []
-    judged = check_support(
-        model,
-        engine=demand.engine,
-        release=demand.engine_version,
-        instance_type=found.instance_type,
-    )
-    return errors_of(judged)
+        return {}
+    # Without arguments, the accelerators alone decide: types with the same are alike.
+    judged: dict[tuple[str | None, int], list[Finding]] = {}
+    found = {}
+    for hardware in [one.instance_type for one in plans]:
+        devices = (hardware.accelerator_model, hardware.accelerators)
+        if devices not in judged:
+            judged[devices] = errors_of(
+                check_support(
+                    model,
+                    engine=demand.engine,
+                    release=demand.engine_version,
+                    instance_type=hardware,
+                )
+            )
+        found[hardware.name] = judged[devices]
+    return found
 
 
 def _tell_refused(refusals: Mapping[str, Sequence[Finding]]) -> None:

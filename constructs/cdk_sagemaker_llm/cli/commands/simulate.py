@@ -17,7 +17,6 @@ from cdk_sagemaker_llm.cli.app.playing import RunSettings
 from cdk_sagemaker_llm.cli.app.traffic import SHAPES, TrafficSettings, whole_minute
 from cdk_sagemaker_llm.cli.commands._options import (
     BusiestHour,
-    PriceOptions,
     Spread,
     ThinkTime,
     TimeZone,
@@ -29,6 +28,7 @@ from cdk_sagemaker_llm.cli.commands._options import (
     rate,
     seconds,
 )
+from cdk_sagemaker_llm.cli.commands._prices import PriceOptions
 from cdk_sagemaker_llm.cli.commands._runs import ComparingOptions, ServingOptions
 from cdk_sagemaker_llm.cli.output import files
 from cdk_sagemaker_llm.cli.output.prices import Prices

@@ -4,8 +4,7 @@ A hand-written serving artifact: a folder with serving.properties in it.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -20,32 +19,24 @@ from cdk_sagemaker_llm.serving.base import Accelerators, Case, Serving, Settings
 from cdk_sagemaker_llm.serving.checks import config_of
 from cdk_sagemaker_llm.serving.drafts import draft_in
 from cdk_sagemaker_llm.serving.images import ChosenImage, choose_image
-from cdk_sagemaker_llm.serving.lmi.artifact import PROPERTIES, Artifact, folder_files
+from cdk_sagemaker_llm.serving.lmi.artifact import Artifact, folder_files
 from cdk_sagemaker_llm.serving.lmi.base import DEFAULT_LOADING_SECONDS, SPREADING
-from cdk_sagemaker_llm.serving.lmi.checks import UNREAD, text_findings
+from cdk_sagemaker_llm.serving.lmi.checks.artifacts import (
+    artifact_findings,
+    file_of,
+    properties_path,
+    read_findings,
+)
 from cdk_sagemaker_llm.serving.lmi.launch import (
     CONTAINERS,
     SEQUENCES_OF_SERVICE,
     resolve,
 )
-from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, as_int, parse
-from cdk_sagemaker_llm.serving.parameters import (
-    credential_findings,
-    file_findings,
-)
+from cdk_sagemaker_llm.serving.lmi.properties import as_int
 from cdk_sagemaker_llm.text import any_of
 
-_REQUIREMENTS = "requirements.txt"
-_ENGINE = re.compile(rb"^[^#\n]*\b(?:vllm|transformers|lmi-dist)\b", re.MULTILINE)
-
 NO_FOLDER = Rule("LLM108", "the serving folder does not exist")
-NO_PROPERTIES = Rule("LLM109", "the serving folder holds no serving.properties")
 TWO_MODELS = Rule("LLM117", "a model and a serving folder are both given")
-SEVERAL_MODELS = Rule(
-    "LLM126",
-    "several folders at the top would be several models",
-    "djl-serving, ModelStore",
-)
 NO_LMI_FAMILY = Rule("LLM187", "a serving folder is given to an image that is no LMI")
 _LMI_REPOSITORY = "djl-inference"
 
@@ -96,7 +87,7 @@ class ServingFolder(Serving):
             # A name that is too long, or that no file can have.
             is_folder = False
         artifact = folder_files(Path(self.path)) if is_folder else None
-        properties = {} if artifact is None else _properties(artifact.files)
+        properties = {} if artifact is None else file_of(artifact.files) or {}
         return _ReadFolder(self, artifact, properties), []
 
 
@@ -258,120 +249,3 @@ def _share(text: str | None) -> float | None:
         # The check of the value says what is wrong with it.
         return None
     return share if 0 < share <= 1 else None
-
-
-def read_findings(path: str, artifact: Artifact) -> list[Finding]:
-    """
-    Check what was read of a folder or a tarball, whatever image is to load it.
-    """
-    found = [*artifact.findings, *layout_findings(path, artifact.sizes)]
-    read = properties_path(artifact.files)
-    beside = dict(artifact.files)
-    if read is not None:
-        # Its properties are checked by their names: what is left are the comments.
-        lines = beside[read].splitlines()
-        comments = [one if one.lstrip()[:1] in (b"#", b"!") else b"" for one in lines]
-        beside[read] = b"\n".join(comments)
-    found += file_findings(beside)
-    name = properties_path(artifact.sizes) or ""
-    if not artifact.files.get(name, b"not read").strip():
-        found.append(
-            UNREAD.finding(
-                f"{name} in {path!r} is empty",
-                "write at least engine and option.model_id into it",
-            )
-        )
-    return found
-
-
-def artifact_findings(
-    files: Mapping[str, bytes],
-    *,
-    container: str,
-    version: str,
-    accelerators: int | None,
-    architecture: Mapping[str, object] | str | None = None,
-    backend: str | None = None,
-) -> list[Finding]:
-    """
-    Check the serving.properties among an artifact's files, and that it holds no
-    credentials.
-    """
-    text = _properties_text(files)
-    found = text_findings(
-        text,
-        container=container,
-        version=version,
-        accelerators=accelerators,
-        architecture=architecture,
-        backend=backend,
-        # Python files beside it may read any option.
-        strict=not any(name.endswith(".py") for name in files),
-        brings_engine=_brings_engine(files),
-    )
-    try:
-        return found + credential_findings(PROPERTIES, parse(text))
-    except PropertiesError:
-        return found
-
-
-def _brings_engine(files: Mapping[str, bytes]) -> bool:
-    """
-    Whether requirements beside the file replace the engine, or what it reads models
-    with: LMI installs them before it starts.
-    """
-    path = properties_path(files) or ""
-    beside = f"{path.rpartition(PROPERTIES)[0]}{_REQUIREMENTS}"
-    return _ENGINE.search(files.get(beside, b"")) is not None
-
-
-def properties_path(files: Iterable[str]) -> str | None:
-    """
-    Find the serving.properties that the container reads: at the top, or in a folder
-    that is all there is (ModelStore and Utils.getNestedModelDir of djl-serving).
-    """
-    names = list(files)
-    if PROPERTIES in names:
-        return PROPERTIES
-    tops = {name.split("/", 1)[0] for name in names}
-    nested = f"{min(tops, default='')}/{PROPERTIES}"
-    return nested if len(tops) == 1 and nested in names else None
-
-
-def file_of(files: Mapping[str, bytes]) -> dict[str, str] | None:
-    """
-    Return what the serving.properties among a container's files says; ``None`` where
-    there are no files.
-    """
-    return _properties(files) if files else None
-
-
-def layout_findings(path: str, files: Iterable[str]) -> list[Finding]:
-    """
-    Check which files there are: those of one model.
-    """
-    if properties_path(files) is not None:
-        return []
-    inner = sorted({n.split("/", 1)[0] for n in files if n.endswith(f"/{PROPERTIES}")})
-    if not inner:
-        return [NO_PROPERTIES.finding(f"{path!r} holds no serving.properties")]
-    return [
-        SEVERAL_MODELS.finding(
-            f"{path!r} holds {', '.join(inner)} beside other entries: each folder at "
-            "the top would be a model of its own",
-            "put one model's files at the top, or into one folder",
-        )
-    ]
-
-
-def _properties(files: Mapping[str, bytes]) -> dict[str, str]:
-    try:
-        return parse(_properties_text(files))
-    except PropertiesError:
-        # The check of the file says what is wrong with it.
-        return {}
-
-
-def _properties_text(files: Mapping[str, bytes]) -> str:
-    # Java reads the file as ISO-8859-1, in which every byte is a character.
-    return files.get(properties_path(files) or "", b"").decode("iso-8859-1")

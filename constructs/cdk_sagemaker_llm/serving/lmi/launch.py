@@ -9,7 +9,7 @@ the handlers, read at each version from 0.25 to 0.36.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from cdk_sagemaker_llm.catalog.lmi import ARGUMENTS_SINCE, LmiVersion, lmi_models
 from cdk_sagemaker_llm.serving.checks import Config
@@ -71,8 +71,7 @@ def _types_until(version: LmiVersion, rows: Mapping[str, list[str]]) -> frozense
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(NamedTuple):
     """
     What a file asks for, and what comes of it.
 
@@ -96,8 +95,7 @@ class Launch:
     asynchronous: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Model:
+class _Model(NamedTuple):
     """
     What the container reads of the model's config.json.
     """
@@ -139,7 +137,7 @@ def resolve(
     batch = _batch(launch, properties)
     without_handler = batch == "auto" and launch.version.at_least("0.35")
     asynchronous = backends == ("vllm",) and (batch == "disable" or without_handler)
-    return replace(launch, backends=backends, asynchronous=asynchronous)
+    return launch._replace(backends=backends, asynchronous=asynchronous)
 
 
 def batches_dynamically(properties: Mapping[str, str]) -> bool:
@@ -275,8 +273,7 @@ VLLM = "VllmRbProperties"
 LORA_CONFIG = "vLLM, LoRAConfig"
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(NamedTuple):
     """
     A file's properties, with where they are to run; what is ``None`` is not known.
 
@@ -311,7 +308,7 @@ class Subject:
     decided_elsewhere: bool = False
     kind: Config = None
     accelerator_model: str | None = None
-    variables: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = {}
     is_isolated: bool = False
 
     @property

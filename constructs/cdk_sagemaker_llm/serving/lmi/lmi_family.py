@@ -27,8 +27,8 @@ from cdk_sagemaker_llm.serving.lmi.checks import (
     property_findings,
     subject_of,
 )
+from cdk_sagemaker_llm.serving.lmi.checks.artifacts import file_of
 from cdk_sagemaker_llm.serving.lmi.checks.lmi_variables import LmiEnvironment
-from cdk_sagemaker_llm.serving.lmi.folder import file_of
 from cdk_sagemaker_llm.serving.lmi.launch import Launch, resolve
 from cdk_sagemaker_llm.serving.lmi.properties import as_bool, as_int
 from cdk_sagemaker_llm.serving.lmi.translation import (

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from cdk_sagemaker_llm.catalog.lmi import LmiVariable, LmiVersion, lmi_variables
 from cdk_sagemaker_llm.findings import Finding
@@ -33,8 +34,7 @@ _ENGINE = re.compile(r"\bengine=(\w+)")
 _BARE_SETTING = re.compile(r"(reads|write) (max_batch_delay|max_idle_time)\b")
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(NamedTuple):
     """
     A variable whose property another place sets as well.
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.checkpoints import class_facts, known_checkpoint
@@ -79,8 +78,7 @@ _ENDINGS = tuple(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checkpoint:
+class Checkpoint(NamedTuple):
     """
     What is known of a model's files.
 
@@ -100,10 +98,10 @@ class Checkpoint:
     """
 
     name: str
-    config: Mapping[str, Any] = field(default_factory=dict)
+    config: Mapping[str, Any] = {}
     is_whole: bool = False
-    tokenizer: Mapping[str, Any] = field(default_factory=dict)
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    tokenizer: Mapping[str, Any] = {}
+    facts: Mapping[str, Any] = {}
     told: frozenset[str] = frozenset()
 
     @property
@@ -149,7 +147,7 @@ class Checkpoint:
         inner = self.config.get("llm_config")
         if not isinstance(inner, Mapping) or "text_config" in self.config:
             return self
-        return replace(self, config={**self.config, "text_config": inner})
+        return self._replace(config={**self.config, "text_config": inner})
 
     @property
     def quantization(self) -> Mapping[str, Any] | None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from cdk_sagemaker_llm.catalog._data import load
 from cdk_sagemaker_llm.catalog.model_classes import class_row, has_ability
@@ -77,7 +76,7 @@ def lmi_dist_findings(subject: Subject) -> Iterator[Finding]:
         return
     classes = subject.checkpoint.classes
     if any(has_ability("vllm", one, inside) is not False for one in classes):
-        same = replace(subject, engine="vllm", release=inside)
+        same = subject._replace(engine="vllm", release=inside)
         yield from lengths.length_findings(same)
         yield from number_formats.dtype_findings(same)
         yield from vllm_arguments.tokenizer_findings(same)
@@ -100,7 +99,7 @@ def omni_findings(subject: Subject) -> Iterator[Finding]:
     if subject.engine != "vllm-omni" or name is None:
         return
     if has_ability("vllm", name, subject.release):
-        inside = replace(subject, engine="vllm")
+        inside = subject._replace(engine="vllm")
         yield from lengths.length_findings(inside)
         yield from number_formats.dtype_findings(inside)
 

@@ -5,7 +5,7 @@ What the rules of support look at: a release, a checkpoint, a GPU, and what is a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from cdk_sagemaker_llm.catalog.engine_releases import ENGINES
 from cdk_sagemaker_llm.catalog.instances import find_accelerator
@@ -15,8 +15,7 @@ from cdk_sagemaker_llm.serving.support.checkpoint import Checkpoint
 _TRUE = frozenset({"true", "1", "yes", "y", "on", "t"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
+class Subject(NamedTuple):
     """
     A model at a release of an engine; what is ``None`` is not known.
 
@@ -48,10 +47,10 @@ class Subject:
     accelerator: str | None = None
     accelerators: int | None = None
     memory_gib: float | None = None
-    arguments: Mapping[str, object] = field(default_factory=dict)
-    environment: Mapping[str, str] = field(default_factory=dict)
+    arguments: Mapping[str, object] = {}
+    environment: Mapping[str, str] = {}
     network_isolation: bool = False
-    words: Mapping[str, str] = field(default_factory=dict)
+    words: Mapping[str, str] = {}
 
     @property
     def title(self) -> str:

@@ -152,6 +152,6 @@ TGI = Family(
     takes_variables=False,
     on_host=_host_findings,
 )
-TGI_NEURON = replace(
-    TGI, findings=partial(_environment_findings, on_neuron=True), on_host=None
+TGI_NEURON = TGI._replace(
+    findings=partial(_environment_findings, on_neuron=True), on_host=None
 )

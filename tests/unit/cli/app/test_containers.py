@@ -5,7 +5,6 @@ What a simulation reads out of the variables of an engine in an image of its own
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -324,7 +323,7 @@ def test_a_plan_is_made_with_all_that_is_known() -> None:
     assert (plan.weight_bits, plan.engine) == (8, "vllm")
     assert plan.engine_version == "0.30.0"
     assert plan.setting.assumptions.max_num_seqs == 8
-    whole = replace(served, degree=None).plan_on("ml.g5.12xlarge", 4)
+    whole = served._replace(degree=None).plan_on("ml.g5.12xlarge", 4)
     assert not isinstance(whole, str)
     assert whole.tensor_parallel_degree == 4
     wrong = served.plan_on("ml.z9.xlarge", 4)

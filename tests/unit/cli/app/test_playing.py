@@ -192,7 +192,7 @@ def test_weights_on_s3_start_from_there() -> None:
     """
     And their bits count.
     """
-    served = replace(model().served, source="s3", weight_bits=8)
+    served = model().served._replace(source="s3", weight_bits=8)
     found = service_of(replace(model(), served=served), "ml.g5.12xlarge", LENGTHS)
 
     assert found.start_words == (

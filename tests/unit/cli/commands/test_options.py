@@ -14,7 +14,6 @@ import pytest
 
 from cdk_sagemaker_llm.catalog.prices import list_date
 from cdk_sagemaker_llm.cli.commands._options import (
-    PriceOptions,
     moment,
     named_numbers,
     positive,
@@ -22,6 +21,7 @@ from cdk_sagemaker_llm.cli.commands._options import (
     seconds,
     whole,
 )
+from cdk_sagemaker_llm.cli.commands._prices import PriceOptions
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.demand import Assumptions, Demand
 from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.serving.base import Container
-from cdk_sagemaker_llm.serving.lmi.folder import (
+from cdk_sagemaker_llm.serving.lmi.checks.artifacts import (
     artifact_findings,
     layout_findings,
     properties_path,

@@ -5,7 +5,7 @@ Checks of the variables themselves: is each read, does it take effect, is there 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cdk_sagemaker_llm.catalog.lmi import (
     LmiVariable,
@@ -57,8 +57,7 @@ _KNOWN = server_settings() | {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LmiEnvironment:
+class LmiEnvironment(NamedTuple):
     """
     A container's variables, and what is known to be beside them.
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from cdk_sagemaker_llm.catalog.lmi import (
     ARGUMENTS_SINCE,
@@ -335,7 +334,7 @@ def _option_types(subject: Subject, key: str, value: str) -> list[OptionType]:
     if first is None or _fault(subject, first, key, value) is None:
         return declared
     both = [c for one in declared[:1] for c in one.choices if c in first.choices]
-    return [replace(first, choices=tuple(both) or first.choices)]
+    return [first._replace(choices=tuple(both) or first.choices)]
 
 
 def _fault(subject: Subject, declared: OptionType, key: str, value: str) -> str | None:
