@@ -62,7 +62,7 @@ class EngineArgument(NamedTuple):
 
         nargs: ``+``, ``*`` or ``?`` as argparse has them; ``None`` for one value.
 
-        known: The values that the engine knows, which its parser does not check.
+        known_values: The values that the engine knows, which its parser does not check.
 
         has_negative: Whether ``--no-<name>`` switches it off.
 
@@ -93,7 +93,7 @@ class EngineArgument(NamedTuple):
     default: Any = None
     nargs: str | None = None
     choices: tuple[Any, ...] = ()
-    known: tuple[str, ...] = ()
+    known_values: tuple[str, ...] = ()
     has_negative: bool = False
     takes_truth: bool = False
     allows_none: bool = False
@@ -171,7 +171,7 @@ def find_argument(engine: Engine, name: str, release: str) -> EngineArgument | N
         default=row.get("default"),
         nargs=row.get("nargs"),
         choices=tuple(row.get("choices", ())),
-        known=tuple(row.get("known", ())),
+        known_values=tuple(row.get("known", ())),
         has_negative=bool(row.get("no")),
         takes_truth=bool(row.get("bool_value")),
         allows_none=bool(row.get("null")),

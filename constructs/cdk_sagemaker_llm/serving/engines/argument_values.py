@@ -135,9 +135,10 @@ def unknown_name(argument: EngineArgument, value: object) -> bool:
     Whether a value is none of the names that the engine knows, and its parser does not
     check; a dotted name is that of a class.
     """
-    if not argument.known or not isinstance(value, str) or value == "" or "." in value:
+    names = argument.known_values
+    if not names or not isinstance(value, str) or value == "" or "." in value:
         return False
-    return value.casefold() not in {str(name).casefold() for name in argument.known}
+    return value.casefold() not in {str(name).casefold() for name in names}
 
 
 def instead_of(value: str, names: Sequence[str]) -> str:
