@@ -60,8 +60,8 @@ class EndpointPolicy:
             return
         is_wide = not self._may_name(permission)
         resources = ["*"] if is_wide else permission.resources
-        known = self._allowed.setdefault((actions, is_wide), [])
-        known += [each for each in resources if each not in known]
+        entries = self._allowed.setdefault((actions, is_wide), [])
+        entries += [each for each in resources if each not in entries]
         self._is_wide |= is_wide
 
     def allow_all(self) -> None:
@@ -126,7 +126,7 @@ def callers_in(
     """
     policies = _Policies(constructs)
     found = [*_hosts(vpc, constructs, policies), *_functions(vpc, constructs, policies)]
-    known = {id(each.construct) for each in found}
+    ids = {id(each.construct) for each in found}
     named = [
         Caller(
             construct=cast("IConstruct", client),
@@ -136,7 +136,7 @@ def callers_in(
             permissions=_role_permissions(client, policies),
         )
         for client in clients
-        if id(client) not in known
+        if id(client) not in ids
     ]
     return [*found, *named]
 
