@@ -127,13 +127,13 @@ class Called:
 
         arguments: What it is called with.
 
-        given: The keywords among that.
+        keywords: The keywords among that.
     """
 
     node: ast.Call
     owner: Any
     arguments: list[Any]
-    given: dict[str, Any]
+    keywords: dict[str, Any]
 
     @property
     def name(self) -> str:
@@ -167,7 +167,7 @@ class Called:
         """
         Return what it is called with by names: of the first arguments as well.
         """
-        return {**dict(zip(names, self.arguments, strict=False)), **self.given}
+        return {**dict(zip(names, self.arguments, strict=False)), **self.keywords}
 
     def unknown(self, **said: Any) -> Unknown:  # noqa: ANN401 - fields of Unknown
         """
