@@ -294,15 +294,15 @@ class Asker:
             except ModelError as refusal:
                 form = self._learn(form, refusal)
 
-    def _learn(self, known: Schema | None, refusal: ModelError) -> Schema:
+    def _learn(self, schema: Schema | None, refusal: ModelError) -> Schema:
         """
         Keep the form that a container asks for, if the refusal is of that.
         """
         form = schema_wanted(refusal.model_message)
-        if form is known is Schema.OPENAI and "non-empty" in refusal.model_message:
+        if form is schema is Schema.OPENAI and "non-empty" in refusal.model_message:
             # vLLM misses what is empty as what is not there.
             refusal.remedy = "write a prompt that is not empty"
-        if known is not None or form is None or refusal.text:
+        if schema is not None or form is None or refusal.text:
             raise refusal
         self._schema = form
         return form

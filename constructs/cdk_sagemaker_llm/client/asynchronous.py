@@ -106,19 +106,22 @@ class AsyncRequest:
         def invoke() -> Mapping[str, Any]:
             runtime = transport.opened.runtime
             try:
-                told: Mapping[str, Any] = runtime.invoke_endpoint_async(**arguments)
+                response: Mapping[str, Any] = runtime.invoke_endpoint_async(**arguments)
             except Exception as error:
                 raise from_boto(error) from error
-            return told
+            return response
 
         def send(call: Call) -> tuple[str, Look]:
             store = transport.opened.store(self.s3_endpoint_url)
             if place is not None and self.messages is not None:
                 _put(store, place, body, arguments["ContentType"])
-            told = transport.patiently(invoke, call)
-            answer, failure = told["OutputLocation"], told.get("FailureLocation")
+            response = transport.patiently(invoke, call)
+            answer, failure = (
+                response["OutputLocation"],
+                response.get("FailureLocation"),
+            )
             look = Look(store, read, answer, failure)
-            return str(told.get("InferenceId", "")), look
+            return str(response.get("InferenceId", "")), look
 
         return send
 

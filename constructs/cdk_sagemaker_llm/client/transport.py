@@ -97,7 +97,7 @@ class Transport:
                     else self._whole(response["Body"])
                 )
         except Exception as error:
-            raise self._told(error, call) from error
+            raise self._failure(error, call) from error
         finally:
             call.arrivals = None
 
@@ -174,7 +174,7 @@ class Transport:
             with under_way(call):
                 response = invoke(Body=body, **self._arguments)
         except Exception as error:
-            raise self._told(error, call) from error
+            raise self._failure(error, call) from error
         self._keep_session(response)
         return response
 
@@ -197,7 +197,7 @@ class Transport:
         kept = self._arguments.items()
         self._arguments = {name: said for name, said in kept if name != "SessionId"}
 
-    def _told(self, error: Exception, call: Call) -> LlmError:
+    def _failure(self, error: Exception, call: Call) -> LlmError:
         if call.is_given_up:
             return call.reason()
         return from_boto(error)
