@@ -89,11 +89,11 @@ def _description(
     if not count and kind in instance_type_names():
         count = find_instance_type(kind).accelerators
     variables = container.get("Environment", {})
-    known = next((variables[key] for key in _MODEL if variables.get(key)), None)
+    model_id = next((variables[key] for key in _MODEL if variables.get(key)), None)
     return Deployed(
         instance_type=kind,
         accelerators=max(int(count or 1), 1),
-        model=known or model or unknown.model,
+        model=model_id or model or unknown.model,
         engine=engine or NOT_DESCRIBED,
         engine_version=tag or NOT_DESCRIBED,
     )

@@ -189,11 +189,11 @@ class Asking:
     ) -> None:
         client = self._client
         if self.settings.is_chat:
-            asked: ChatOptions = {**options, **self._tools}
+            chat_options: ChatOptions = {**options, **self._tools}
             if self.settings.is_streamed:
-                answer.stream(client.stream_chat(prompt, **asked))
+                answer.stream(client.stream_chat(prompt, **chat_options))
             else:
-                answer.whole(client.chat(prompt, **asked))
+                answer.whole(client.chat(prompt, **chat_options))
         elif self.settings.is_streamed:
             answer.stream(client.stream(str(prompt), **options))
         else:
