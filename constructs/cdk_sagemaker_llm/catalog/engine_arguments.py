@@ -136,8 +136,8 @@ def described_release(engine: Engine, release: str) -> str:
     or else the oldest.
     """
     numbers = _numbers(release)
-    known = engine_releases(engine)
-    return ([one for one in known if _numbers(one) <= numbers] or [known[0]])[-1]
+    releases = engine_releases(engine)
+    return ([one for one in releases if _numbers(one) <= numbers] or [releases[0]])[-1]
 
 
 @functools.lru_cache(maxsize=64)
