@@ -135,13 +135,13 @@ def causes_in(found: Iterable[Passage]) -> list[Cause]:
         for number, passage in enumerate(found)
         for rank, cause in _matches(passage)
     ]
-    told = {cause.symptom.name for _, _, cause in matches}
+    names = {cause.symptom.name for _, _, cause in matches}
     ranked = sorted(
         matches,
         # What finds another's words too says less than the other.
         key=lambda one: (
             one[2].symptom.is_general,
-            not told.isdisjoint(one[2].symptom.beside),
+            not names.isdisjoint(one[2].symptom.beside),
             *one[:2],
         ),
     )
