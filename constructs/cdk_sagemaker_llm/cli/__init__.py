@@ -109,9 +109,9 @@ def _run() -> None:
 
 def _words() -> list[str]:
     # A shell that asks for completions passes the words of its line in a variable.
-    asked = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS")
-    if _COMPLETION in os.environ and asked:
-        return asked.split()[1:]
+    line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS")
+    if _COMPLETION in os.environ and line:
+        return line.split()[1:]
     return sys.argv[1:]
 
 

@@ -184,14 +184,14 @@ def unknown_version(path: Path) -> str:
     from importlib import metadata  # noqa: PLC0415 - slow to load
 
     try:
-        known = metadata.version("aws-cdk.cloud-assembly-schema")
+        schema_version = metadata.version("aws-cdk.cloud-assembly-schema")
     except metadata.PackageNotFoundError:
         return ""
-    if _major(written) <= _major(known):
+    if _major(written) <= _major(schema_version):
         return ""
     return (
-        f"{MANIFEST} is of version {written}, and the installed CDK writes {known}: "
-        "what is new in it is not seen"
+        f"{MANIFEST} is of version {written}, and the installed CDK writes "
+        f"{schema_version}: what is new in it is not seen"
     )
 
 

@@ -125,9 +125,9 @@ def _cause(cause: Cause) -> Iterator[str]:
 
 
 def _catchers(symptom: Symptom) -> Iterator[str]:
-    known = rules()
+    all_rules = rules()
     for code in symptom.rules:
-        yield f"{code}: {known[code].finds}"
+        yield f"{code}: {all_rules[code].finds}"
     for command in symptom.commands:
         yield f"sagemaker-llm {command}"
 
