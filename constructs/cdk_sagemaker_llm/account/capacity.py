@@ -136,7 +136,7 @@ def _quotas(
     reader: AccountReader, region: str, names: set[str]
 ) -> dict[str, float] | None:
     """
-    Return the account's quotas, those of every account where it has none of its own.
+    Return the account's quotas, and AWS's defaults where it has none of its own.
     """
     found: dict[str, float] = {}
     for operation in ("list_service_quotas", "list_aws_default_service_quotas"):

@@ -64,7 +64,7 @@ class Cause:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
     """
-    How something is.
+    The state of one thing.
 
     Args:
         what: The thing, such as ``endpoint chat``.
@@ -217,7 +217,7 @@ def _is_warning(line: str) -> bool:
 
 def _short(line: str, match: re.Match[str]) -> str:
     """
-    Return a line, of a very long one what matters.
+    Return a line, cut down to what matters if it is very long.
     """
     line = line.strip()
     if len(line) <= _LONGEST_LINE:

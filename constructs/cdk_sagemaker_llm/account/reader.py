@@ -64,7 +64,7 @@ def calls_named_alike(
     purposes: Mapping[tuple[str, str], Mapping[str, str]],
 ) -> tuple[ReadCall, ...]:
     """
-    Return calls whose action IAM calls as boto3 calls the operation.
+    Return calls whose action in IAM has the name of the operation in boto3.
 
     Args:
         purposes: For each service, by its name for boto3 and its prefix for IAM, the

@@ -137,10 +137,10 @@ class AdoptedApp:
 
     def given_lines(self, variables: set[str]) -> list[str]:
         """
-        Return the lines of what blocks refer to, and is not there yet.
+        Return the lines that define what blocks refer to, and no earlier line defines.
 
         Args:
-            given: The variables that there are, to which these are added.
+            variables: The variables that there are, to which these are added.
         """
         fresh = [
             (variable, made)

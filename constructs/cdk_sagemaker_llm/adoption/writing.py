@@ -41,7 +41,7 @@ _NOT_IN_SECRETS = re.compile(r"[^A-Za-z0-9/_+=.@-]")
 @dataclass(frozen=True, slots=True)
 class Form:
     """
-    One way to write what a block is of.
+    One way to write the resources of a block.
 
     Args:
         value: The call that makes it.

@@ -53,7 +53,7 @@ def known_checkpoint(
 
 def class_facts(name: str) -> Mapping[str, Any]:
     """
-    Return what all checkpoints of a class have alike.
+    Return what all checkpoints of a class have in common.
     """
     facts: Mapping[str, Any] = load("checkpoints.json")["classes"].get(name, {})
     return facts

@@ -202,7 +202,7 @@ def spellings(engine: Engine, release: str) -> Mapping[str, str]:
 
 def find_omni_argument(name: str, release: str | None) -> EngineArgument | None:
     """
-    Look up one of vLLM-Omni's own arguments; ``None`` where a release has none such.
+    Look up one of vLLM-Omni's own arguments; ``None`` where a release does not have it.
 
     Between releases that were read one goes by those around it; the newest is taken to
     have what the newest that was read has.

@@ -226,8 +226,8 @@ class ImageRelease:
     @property
     def processor(self) -> Processor | None:
         """
-        What processors the image is built for; ``None`` where nothing tells it, as of
-        images for accelerators.
+        The processors that the image is built for; ``None`` where nothing tells it, as
+        for images with accelerators.
         """
         if "arm64" in self.tag or self.family.endswith("-arm64"):
             return "arm64"

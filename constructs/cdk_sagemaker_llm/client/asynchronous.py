@@ -55,7 +55,7 @@ _LOST = (
 @dataclass(frozen=True, slots=True)
 class AsyncRequest:
     """
-    What ``invoke_async`` is asked, as it says.
+    The arguments of ``invoke_async``, as that describes them.
     """
 
     messages: str | Sequence[Message] | None
@@ -79,7 +79,8 @@ class AsyncRequest:
         self, transport: Transport, body: bytes, read: Callable[[bytes], Generation]
     ) -> Callable[[Call], tuple[str, Look]]:
         """
-        Return what sends it, and tells its name and where to look for the answer.
+        Return a function that sends the request, and returns its name and where to look
+        for the answer.
         """
         said = transport.arguments
         if "InferenceComponentName" in said:

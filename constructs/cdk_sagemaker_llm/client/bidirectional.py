@@ -104,7 +104,7 @@ class BidirectionalStream:
 
     async def close(self) -> None:
         """
-        End it, however it went.
+        End the stream, however it went.
         """
         if not self._is_broken:
             await self.end()

@@ -190,7 +190,7 @@ def rerank_body(
 
 def held(options: _AnyOptions, kind: type[_AnyOptions]) -> _AnyOptions:
     """
-    Return the options that say something.
+    Check options, and return those that have a value.
     """
     names = kind.__annotations__.keys() | Options.__annotations__.keys()
     unknown = sorted(options.keys() - names)

@@ -21,7 +21,7 @@ _MODEL = ("HF_MODEL_ID", "OPTION_MODEL_ID", "SM_VLLM_MODEL")
 
 def deployed(settings: LoadSettings) -> Deployed:
     """
-    Ask SageMaker what serves; what it does not say is left as it is where nobody knows.
+    Ask SageMaker what serves; what it does not say stays unknown.
 
     An endpoint whose runtime's address was given is none that SageMaker knows of.
     """

@@ -45,7 +45,7 @@ class Reading:
 
     def sentences(self) -> list[str]:
         """
-        Say it.
+        Return the conclusions as sentences.
         """
         sentences = [
             str(one) for one in (self.knee, self.saturation) if one is not None

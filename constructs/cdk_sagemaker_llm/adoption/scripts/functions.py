@@ -1,6 +1,6 @@
 """
-Functions whose answers a text holds, or holds but for a part: Python's own, those that
-name things, and those that look images up.
+Functions whose results a script's text tells, wholly or in part: Python's own, those
+that name things, and those that look images up.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def library_call(called: Called) -> object:
 
 def path_of(parts: Sequence[object], text: str) -> str | Text | Unknown:
     """
-    Return a path, which is the text that it is, of its parts.
+    Return the path that parts make, as plain text.
     """
     return joined([one for part in parts for one in ("/", part)][1:], text)
 

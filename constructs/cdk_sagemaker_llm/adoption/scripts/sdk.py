@@ -222,7 +222,7 @@ def _deploy(model: Thing, arguments: Values, result: Outcome) -> None:
 
 def _elsewhere(model: Thing, arguments: Values) -> str:
     """
-    Return by what a model runs where the script does; empty where nothing says so.
+    Return what has a model run where the script does; empty where nothing says so.
     """
     mode, machine = model.get("mode"), arguments.get("instance_type")
     if isinstance(mode, Unknown) and not mode.text.endswith("ENDPOINT"):

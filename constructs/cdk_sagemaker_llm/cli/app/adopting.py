@@ -109,7 +109,7 @@ def adopted(deployment: Deployment) -> Adopted:
 
 def _by_words(remarks: Mapping[str, Sequence[str]]) -> list[Remark]:
     """
-    Return each remark once, with all that it is of.
+    Return each remark once, with everything that it is about.
     """
     places: dict[str, list[str]] = {}
     for place, rows in remarks.items():
@@ -257,7 +257,7 @@ class _Trial:
 
     def _compare(self) -> bool:
         """
-        Hold each resource against what is wanted.
+        Hold each resource of the app against the one that exists.
         """
         paths = {
             body.get("Metadata", {}).get("aws:cdk:path", name): name

@@ -39,7 +39,7 @@ _WORTH = 1.0
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Proposal:
     """
-    What would do instead.
+    What could take the place of a variant.
 
     Args:
         answer: What was found, of one model or of several.

@@ -355,6 +355,6 @@ def _files_of(manifest: Path) -> Mapping[str, str]:
 def masked(template: str) -> str:
     """
     Mask the hashes of assets in a template's text, which change with every line of the
-    files that they are of.
+    assets' files.
     """
     return _ANY_HASH.sub("<asset hash>", template)

@@ -90,7 +90,7 @@ class Lines:
 
     def of_model(self) -> Iterator[_Line]:
         """
-        Give what the model and its engine are told.
+        Walk through the changes to what the model and its engine are told.
         """
         model, setup = self._model, self._candidate.setup
         served = self._served()

@@ -75,7 +75,7 @@ def _findings(report: Report) -> Iterator[Acknowledged]:
 
 def _rules() -> Mapping[str, Rule]:
     """
-    Return the rules that are loaded, by their codes; what was found is of one of them.
+    Return the rules that are loaded, by their codes; each finding is of one of them.
 
     All of them (``codes.rules``) would take the CDK, and a second.
     """

@@ -56,7 +56,7 @@ NO_ROOM = Rule(
 @dataclass(frozen=True, slots=True)
 class _Written:
     """
-    A policy in the tree, and what cdk-nag was told of it.
+    A policy in the tree, and the reasons that cdk-nag has for its wildcards.
     """
 
     policy: iam.Policy | iam.ManagedPolicy

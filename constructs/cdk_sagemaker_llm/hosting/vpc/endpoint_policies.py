@@ -193,7 +193,7 @@ def check_clients(clients: Iterable[ec2.IConnectable]) -> None:
 
 def is_in(network: Network | None, vpc: ec2.IVpc) -> bool:
     """
-    Return whether a network is of a VPC; several objects may stand for one.
+    Return whether a network belongs to a VPC; several objects may stand for one.
     """
     if network is None or network.vpc is None:
         return False
@@ -346,7 +346,7 @@ def _permissions(document: object, stack: Stack) -> Iterator[Permission]:
 
 def _asked_for(host: Model | EndpointConfig) -> list[Permission]:
     """
-    Return what a host needs, which a role that stays as it is has elsewhere.
+    Return what a host needs; a role that stays as it is has its permissions elsewhere.
     """
     if isinstance(host, EndpointConfig):
         return []

@@ -208,7 +208,7 @@ class Asking:
 
 def prepared(settings: LoadSettings, number: int) -> Asking:
     """
-    Return what asks, after it has asked once.
+    Return the asker of this process, after it has asked once.
     """
     try:
         asking = Asking(settings, number)

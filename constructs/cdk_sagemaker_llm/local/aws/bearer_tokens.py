@@ -136,7 +136,7 @@ class BearerToken:
     @property
     def signature(self) -> str:
         """
-        What it is signed with.
+        The signature of the token.
         """
         return self.parameters["X-Amz-Signature"]
 

@@ -236,13 +236,13 @@ class Faults:
 
     def put(self, fault: Fault) -> None:
         """
-        Have something go wrong from now on.
+        Let something go wrong from now on.
         """
         self._faults.append((fault, random.Random(fault.seed)))  # noqa: S311 - no secret
 
     def clear(self) -> None:
         """
-        Have everything go well again.
+        Let everything go well again.
         """
         self._faults.clear()
 

@@ -223,7 +223,7 @@ def say(
     call: Call | None = None,
 ) -> Speech:
     """
-    Have the model go on with a prompt.
+    Let the model go on with a prompt.
 
     Args:
         stops: Strings that end the answer, and are not part of it.

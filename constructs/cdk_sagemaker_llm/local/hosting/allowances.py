@@ -105,7 +105,7 @@ def refuse_too_many(
 @functools.cache
 def offer_types(faults: Faults) -> None:
     """
-    Have moto's EC2 offer every type of the catalogue in every zone, but for faults.
+    Let moto's EC2 offer every type of the catalogue in every zone, but for faults.
     """
     from moto.ec2.models import EC2Backend  # noqa: PLC0415 - slow to load
 

@@ -98,7 +98,8 @@ def object_fault(value: object, schema: str, release: str) -> str:
 
 def bound_faults(argument: EngineArgument, value: object) -> str:
     """
-    Return within which bounds of vLLM's configuration a number must be; empty if it is.
+    Return the bounds of vLLM's configuration that a number is outside of; empty if it
+    is within.
     """
     return " and ".join(_broken(argument.bounds, value))
 
@@ -113,8 +114,8 @@ def _broken(bounds: Mapping[str, float], value: object) -> list[str]:
 
 def later_fault(argument: EngineArgument, value: object, release: str) -> str:
     """
-    Return what the class asks for that JSON is read into once all arguments are read;
-    empty if it takes it.
+    Return what the class that JSON is read into asks for, once all arguments are read;
+    empty if it takes the value.
     """
     schema = _READ_LATER.get(argument.name)
     if schema is None or value is None:

@@ -252,7 +252,7 @@ def _image(engine: str, release: str) -> EngineRelease:
 
 def _joined(arguments: Mapping[str, Any], engine: Engine) -> dict[str, Any]:
     """
-    Return the arguments, and keys of JSON within what they are keys of.
+    Return the arguments, with dotted keys inside the JSON that they belong to.
     """
     long_names = _long_names(engine)
     found: dict[str, Any] = {}
@@ -366,7 +366,8 @@ def _fields(engine: Engine, release: str) -> Mapping[str, str]:
 
 def _is_lacking(engine: Engine, long_name: str, release: str) -> bool:
     """
-    Whether a release lacks what others have: of the oldest, what came later.
+    Whether a release lacks an argument that others have; one older than all tables
+    lacks what came later.
     """
     oldest = engine_releases(engine)[0]
     if release_key(release) >= release_key(oldest) or _came_after(
@@ -378,8 +379,8 @@ def _is_lacking(engine: Engine, long_name: str, release: str) -> bool:
 
 def _came_after(engine: Engine, long_name: str, release: str) -> str:
     """
-    Return after which release an argument came that an older one is asked for; empty
-    where no table says it.
+    Return the release after which an argument came, if the release asked about is none
+    newer; empty where no table says it.
     """
     if engine != "vllm":
         return ""
