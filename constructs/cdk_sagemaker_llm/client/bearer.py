@@ -1,5 +1,5 @@
 """
-Bearer tokens for the route of SageMaker that OpenAI's clients call, made without a
+Bearer tokens for the route of SageMaker that OpenAI's clients call; they need no
 package of their own.
 
 A token is a request for ``CallWithBearerToken`` that is signed here and never sent, in

@@ -379,8 +379,8 @@ def _is_lacking(engine: Engine, long_name: str, release: str) -> bool:
 
 def _came_after(engine: Engine, long_name: str, release: str) -> str:
     """
-    Return the release after which an argument came, if the release asked about is none
-    newer; empty where no table says it.
+    Return the release after which an argument came, if this one is no newer; empty
+    where no table says it.
     """
     if engine != "vllm":
         return ""
