@@ -19,7 +19,8 @@ from cdk_sagemaker_llm.cli import commands
 
 _NAME = "sagemaker-llm"
 _MISUSE, _INTERRUPTED = 2, 130
-# With Python's own 700 a check would look for garbage fifty times, and find next to none.
+# With Python's own 700 a check would look for garbage fifty times, and find next to
+# none.
 _OBJECTS_BETWEEN_COLLECTIONS = 100_000
 # A full disk, a used quota, and a file as large as the shell lets it become.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
