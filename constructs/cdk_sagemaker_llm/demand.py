@@ -298,8 +298,8 @@ def kv_bytes_of_cache_type(key: str | None = None, value: str | None = None) -> 
     for name, kind_name in (("cache_type_k", key), ("cache_type_v", value)):
         kind = "f16" if kind_name is None else kind_name.lower()
         if kind not in _CACHE_TYPES:
-            known = any_of(_CACHE_TYPES)
-            raise ValueError(f"{name} must be {known}, got {kind_name!r}")
+            types = any_of(_CACHE_TYPES)
+            raise ValueError(f"{name} must be {types}, got {kind_name!r}")
         found.append(_CACHE_TYPES[kind])
     return sum(found) / 2
 

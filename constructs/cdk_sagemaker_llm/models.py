@@ -314,8 +314,8 @@ def weight_bytes_of(model: ModelSource | None) -> int | None:
     """
     Return the bytes of a model's weights as published; ``None`` if not known.
     """
-    known = architecture_of(model)
-    return None if known is None else known.weight_bytes()
+    architecture = architecture_of(model)
+    return None if architecture is None else architecture.weight_bytes()
 
 
 def kind_of(model: ModelSource | None) -> ModelArchitecture | str | None:

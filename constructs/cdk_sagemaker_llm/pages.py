@@ -162,10 +162,11 @@ def check_ending(path: Path) -> None:
             "--png needs matplotlib; install it with: "
             "pip install 'cdk-sagemaker-llm[plot]'"
         ) from fault
-    known = FigureCanvasBase.get_supported_filetypes()
-    if path.suffix.lower().removeprefix(".") not in known:
+    formats = FigureCanvasBase.get_supported_filetypes()
+    if path.suffix.lower().removeprefix(".") not in formats:
         raise ValueError(
-            f"--png {path} must end in the name of a format: {', '.join(sorted(known))}"
+            f"--png {path} must end in the name of a format: "
+            f"{', '.join(sorted(formats))}"
         )
 
 

@@ -98,25 +98,25 @@ def trust_document(account: str) -> dict[str, Any]:
     )
 
 
-def pasted(value: Any, known: Mapping[str, str]) -> Any:  # noqa: ANN401 - JSON
+def pasted(value: Any, values: Mapping[str, str]) -> Any:  # noqa: ANN401 - JSON
     """
     Write what CloudFormation would compute as text: ``${Name}`` for what is not known.
     """
     if isinstance(value, list):
-        return [pasted(each, known) for each in value]
+        return [pasted(each, values) for each in value]
     if isinstance(value, Mapping) and not _is_intrinsic(value):
-        return {key: pasted(each, known) for key, each in value.items()}
+        return {key: pasted(each, values) for key, each in value.items()}
     if isinstance(value, Mapping):
         value = _as_text(value)
     if not isinstance(value, str):
         return value
-    for name, meant in known.items():
+    for name, meant in values.items():
         value = value.replace(f"${{{name}}}", meant)
     return value
 
 
 def lacking(
-    wanted: Iterable[Statement], allowed: Iterable[Statement]
+    statements: Iterable[Statement], allowed: Iterable[Statement]
 ) -> list[dict[str, Any]]:
     """
     Return what of some statements others do not allow.
@@ -125,7 +125,7 @@ def lacking(
     and ``NotResource``, is not judged.
     """
     having = [each for each in allowed if each.get("Effect") == "Allow"]
-    return [missing for each in wanted for missing in _missing(each, having)]
+    return [missing for each in statements for missing in _missing(each, having)]
 
 
 def trusts_sagemaker(document: object) -> bool:
@@ -145,31 +145,31 @@ def trusts_sagemaker(document: object) -> bool:
 
 
 def lets_service(
-    document: object, service: str, action: str, known: Mapping[str, str]
+    document: object, service: str, action: str, context: Mapping[str, str]
 ) -> bool:
     """
     Whether a resource's policy allows a service something, and denies it nowhere.
 
     Args:
-        known: The values of condition keys, whose names are in lower case here. A
+        context: The values of condition keys, whose names are in lower case here. A
             condition on any other key does not hold.
     """
     effects = {
         each.get("Effect")
         for each in statements_of(document)
-        if is_about(each, service, action) and _holds(each.get("Condition"), known)
+        if is_about(each, service, action) and _holds(each.get("Condition"), context)
     }
     return effects == {"Allow"}
 
 
 def judge(
-    documents: Iterable[object], action: str, resource: str, known: Mapping[str, str]
+    documents: Iterable[object], action: str, resource: str, context: Mapping[str, str]
 ) -> Verdict:
     """
     Return what a principal's own policies say of an action on a resource.
 
     Args:
-        known: The values of condition keys, whose names are in lower case here. A
+        context: The values of condition keys, whose names are in lower case here. A
             condition on any other key does not hold.
     """
     effects = {
@@ -178,7 +178,7 @@ def judge(
         for each in statements_of(document)
         if _speaks_of(each, "Action", action, ignore_case=True)
         and _speaks_of(each, "Resource", resource)
-        and _holds(each.get("Condition"), known)
+        and _holds(each.get("Condition"), context)
     }
     if "Deny" in effects:
         return Verdict.DENIED
@@ -244,8 +244,8 @@ def reason_for(
     reason = _by_statement().get((_ENDING.sub("", sid), action))
     if reason is None or not reason.beside:
         return reason
-    known = any(other.startswith(reason.beside) for other in others)
-    return reason if known else None
+    is_known = any(other.startswith(reason.beside) for other in others)
+    return reason if is_known else None
 
 
 @functools.cache
@@ -255,42 +255,42 @@ def _by_statement() -> Mapping[tuple[str, str], Reason]:
     )
 
 
-def _missing(wanted: Statement, having: Sequence[Statement]) -> list[dict[str, Any]]:
-    resources = listed(wanted.get("Resource"))
+def _missing(statement: Statement, having: Sequence[Statement]) -> list[dict[str, Any]]:
+    resources = listed(statement.get("Resource"))
     open_ = {
         action: [
-            each for each in resources if not _allows(having, action, each, wanted)
+            each for each in resources if not _allows(having, action, each, statement)
         ]
-        for action in listed(wanted.get("Action"))
+        for action in listed(statement.get("Action"))
     }
     actions = [action for action, left in open_.items() if left]
     if not actions:
         return []
     left = [each for each in resources if any(each in open_[one] for one in actions)]
-    return [{**wanted, "Action": actions, "Resource": left}]
+    return [{**statement, "Action": actions, "Resource": left}]
 
 
 def _allows(
-    having: Sequence[Statement], action: str, resource: str, wanted: Statement
+    having: Sequence[Statement], action: str, resource: str, statement: Statement
 ) -> bool:
     return any(
         matches_any(action, listed(each.get("Action")), ignore_case=True)
         and matches_any(_any_partition(resource), _resources(each))
-        and each.get("Condition") in (None, wanted.get("Condition"))
+        and each.get("Condition") in (None, statement.get("Condition"))
         for each in having
     )
 
 
-def _holds(condition: Mapping[str, Any] | None, known: Mapping[str, str]) -> bool:
+def _holds(condition: Mapping[str, Any] | None, context: Mapping[str, str]) -> bool:
     return all(
         operator in _COMPARISONS
         and matches_any(
-            known.get(key.lower(), ""),
-            listed(wanted),
+            context.get(key.lower(), ""),
+            listed(values),
             ignore_case=operator == "Bool",
         )
         for operator, keys in (condition or {}).items()
-        for key, wanted in keys.items()
+        for key, values in keys.items()
     )
 
 

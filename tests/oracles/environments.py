@@ -161,7 +161,7 @@ def _texts(
     """
     Yield candidates: legal ones, those at a boundary, and a few that are wrong.
     """
-    names = [*map(str, argument.choices or argument.known)]
+    names = [*map(str, argument.choices or argument.known_values)]
     if names:
         # Each candidate is as likely: many names would leave no room for a wrong one.
         yield from chance.sample(names, min(len(names), 6))

@@ -74,13 +74,13 @@ def quota_findings(
         if not fleet.reservation:
             groups[fleet.place.region, fleet.quota].append(fleet)
     for region in dict.fromkeys(region for region, _ in groups):
-        wanted = {quota for place, quota in groups if place == region}
-        known = _quotas(reader, region, wanted)
-        if known is None:
+        names = {quota for place, quota in groups if place == region}
+        quotas = _quotas(reader, region, names)
+        if quotas is None:
             continue
         busy = _busy(reader, region, set(own))
-        for quota in sorted(wanted):
-            yield from _quota(groups[region, quota], known.get(quota), busy)
+        for quota in sorted(names):
+            yield from _quota(groups[region, quota], quotas.get(quota), busy)
 
 
 def _quota(
@@ -133,10 +133,10 @@ def _quota(
 
 
 def _quotas(
-    reader: AccountReader, region: str, wanted: set[str]
+    reader: AccountReader, region: str, names: set[str]
 ) -> dict[str, float] | None:
     """
-    Return the account's quotas, those of every account where it has none of its own.
+    Return the account's quotas, and AWS's defaults where it has none of its own.
     """
     found: dict[str, float] = {}
     for operation in ("list_service_quotas", "list_aws_default_service_quotas"):
@@ -149,9 +149,9 @@ def _quotas(
             ServiceCode="sagemaker",
             MaxResults=_QUOTAS_PAGE,
         ):
-            if quota.get("QuotaName") in wanted:
+            if quota.get("QuotaName") in names:
                 found.setdefault(quota["QuotaName"], float(quota["Value"]))
-            if wanted <= found.keys():
+            if names <= found.keys():
                 return found
         if len(reader.not_asked) > before:
             return found or None
@@ -211,13 +211,13 @@ def type_findings(reader: AccountReader, fleets: Sequence[Fleet]) -> Iterator[Fo
             continue
         where = f"the zones {any_of(sorted(zones))} of {region}" if zones else region
         priced = priced_regions(kind)
-        known = "" if not priced or region in priced else ", nor has its price list"
+        addition = "" if not priced or region in priced else ", nor has its price list"
         if not zones and priced and region in priced:
             continue
         yield (
             str(fleet.place),
             NOT_OFFERED.finding(
-                f"EC2 does not offer {kind.removeprefix('ml.')} in {where}{known}, "
+                f"EC2 does not offer {kind.removeprefix('ml.')} in {where}{addition}, "
                 f"which is all that AWS tells of {kind} there",
                 "choose another type, or subnets in other zones, or ask AWS",
             ),

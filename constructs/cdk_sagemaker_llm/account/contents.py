@@ -95,7 +95,7 @@ def image_findings(reader: AccountReader, image: Image) -> Iterator[Found]:
         why = f"{image.address} is in no registry of ECR"
         reader.not_asked.append(NotAsked(f"whether {image.place} has its image", why))
         return
-    wanted = (
+    image_id = (
         {"imageDigest": parts["digest"]}
         if parts["digest"]
         else {"imageTag": parts["tag"] or "latest"}
@@ -108,7 +108,7 @@ def image_findings(reader: AccountReader, image: Image) -> Iterator[Found]:
             region=parts["region"],
             registryId=parts["account"],
             repositoryName=parts["repository"],
-            imageIds=[wanted],
+            imageIds=[image_id],
             acceptedMediaTypes=_PULLED,
         )
     except RefusedError as refusal:

@@ -64,7 +64,7 @@ class Cause:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
     """
-    How something is.
+    The state of one thing.
 
     Args:
         what: The thing, such as ``endpoint chat``.
@@ -135,13 +135,13 @@ def causes_in(found: Iterable[Passage]) -> list[Cause]:
         for number, passage in enumerate(found)
         for rank, cause in _matches(passage)
     ]
-    told = {cause.symptom.name for _, _, cause in matches}
+    names = {cause.symptom.name for _, _, cause in matches}
     ranked = sorted(
         matches,
         # What finds another's words too says less than the other.
         key=lambda one: (
             one[2].symptom.is_general,
-            not told.isdisjoint(one[2].symptom.beside),
+            not names.isdisjoint(one[2].symptom.beside),
             *one[:2],
         ),
     )
@@ -217,7 +217,7 @@ def _is_warning(line: str) -> bool:
 
 def _short(line: str, match: re.Match[str]) -> str:
     """
-    Return a line, of a very long one what matters.
+    Return a line, cut down to what matters if it is very long.
     """
     line = line.strip()
     if len(line) <= _LONGEST_LINE:

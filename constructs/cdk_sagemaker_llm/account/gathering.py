@@ -35,7 +35,7 @@ _MOST_STREAMS = 3
 _MOST_LINES = 400
 # So many are asked one by one; of more, all of the account's are listed.
 _FEW = 10
-_ASKED: Mapping[tuple[str, str], Mapping[str, str]] = {
+_PURPOSES: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("sagemaker", "sagemaker"): {
         "describe_endpoint": "the endpoint's status and why it failed",
         "describe_endpoint_config": "its instances, host image and time-outs",
@@ -66,7 +66,7 @@ _ASKED: Mapping[tuple[str, str], Mapping[str, str]] = {
         "list_service_quotas": "how many instances of its types the account may have",
     },
 }
-CALLS = calls_named_alike(_ASKED)
+CALLS = calls_named_alike(_PURPOSES)
 """Every call that is made to gather evidence."""
 
 
@@ -209,11 +209,11 @@ class _Gathering:
         return True
 
     def _add_endpoints(self, names: Sequence[str]) -> None:
-        known = {str(one["EndpointName"]) for one in self.endpoints}
+        endpoint_names = {str(one["EndpointName"]) for one in self.endpoints}
         for name in (each.rpartition("/")[2] for each in names):
-            if name in known:
+            if name in endpoint_names:
                 continue
-            known.add(name)
+            endpoint_names.add(name)
             found = self.reader.found(
                 "sagemaker", "describe_endpoint", EndpointName=name
             )
@@ -223,8 +223,10 @@ class _Gathering:
                 self.gone.setdefault("Endpoints", []).append(name)
 
     def _add_components(self, names: Sequence[str]) -> None:
-        known = {str(one["InferenceComponentName"]) for one in self.components}
-        fresh = [name for name in names if name not in known]
+        component_names = {
+            str(one["InferenceComponentName"]) for one in self.components
+        }
+        fresh = [name for name in names if name not in component_names]
         answers = together(
             partial(
                 self.reader.found,
@@ -307,8 +309,8 @@ class _Gathering:
         """
         Note whose logs are left although a rollback has deleted them.
         """
-        shown = {str(one["EndpointName"]) for one in self.endpoints}
-        shown |= {str(one["InferenceComponentName"]) for one in self.components}
+        names = {str(one["EndpointName"]) for one in self.endpoints}
+        names |= {str(one["InferenceComponentName"]) for one in self.components}
         for kind, place in (
             (_ENDPOINT, "Endpoints"),
             (_COMPONENT, "InferenceComponents"),
@@ -316,7 +318,7 @@ class _Gathering:
             gone = self.gone.setdefault(place, [])
             for arn in dict.fromkeys(_physical(self.found.get("events", ()), kind)):
                 name = arn.rpartition("/")[2]
-                if name not in {*shown, *gone}:
+                if name not in {*names, *gone}:
                     gone.append(name)
 
     def _owner(self, arn: str) -> str:
@@ -392,11 +394,13 @@ class _Gathering:
             for variant in _config_variants(config)
             if variant.get("InstanceType")
         }
-        wanted = {f"{one} for endpoint usage" for one in types}
+        quota_names = {f"{one} for endpoint usage" for one in types}
         rows = self.reader.rows(
             "service-quotas", "list_service_quotas", "Quotas", ServiceCode="sagemaker"
         )
-        self.found["quotas"] = [row for row in rows if row.get("QuotaName") in wanted]
+        self.found["quotas"] = [
+            row for row in rows if row.get("QuotaName") in quota_names
+        ]
 
 
 def _physical(rows: Sequence[Answer], kind: str) -> list[str]:

@@ -85,7 +85,7 @@ class Hub:
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_: object) -> None:
         """
-        Go nowhere: the token would go along.
+        Follow no redirect: the token would go along.
         """
 
 

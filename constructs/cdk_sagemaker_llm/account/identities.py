@@ -108,13 +108,13 @@ class OwnResources:
 
 
 def account_findings(needs: Needs, account: str) -> Iterator[Found]:
-    for place, wanted in needs.accounts.items():
-        if account and wanted != account:
+    for place, stack_account in needs.accounts.items():
+        if account and stack_account != account:
             yield (
                 str(place),
                 OTHER_ACCOUNT.finding(
-                    f"the stack is of account {wanted}, and the credentials are of "
-                    f"{account}, where all the rest was asked",
+                    f"the stack is of account {stack_account}, and the credentials are "
+                    f"of {account}, where all the rest was asked",
                     "use the credentials of that account: --profile",
                 ),
             )

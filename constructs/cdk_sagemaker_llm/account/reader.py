@@ -61,13 +61,13 @@ class ReadCall:
 
 
 def calls_named_alike(
-    asked: Mapping[tuple[str, str], Mapping[str, str]],
+    purposes: Mapping[tuple[str, str], Mapping[str, str]],
 ) -> tuple[ReadCall, ...]:
     """
-    Return calls whose action IAM calls as boto3 calls the operation.
+    Return calls whose action in IAM has the name of the operation in boto3.
 
     Args:
-        asked: For each service, by its name for boto3 and its prefix for IAM, the
+        purposes: For each service, by its name for boto3 and its prefix for IAM, the
             operations with what each is asked for.
     """
     return tuple(
@@ -77,7 +77,7 @@ def calls_named_alike(
             actions=(f"{prefix}:{operation.title().replace('_', '')}",),
             why=why,
         )
-        for (service, prefix), operations in asked.items()
+        for (service, prefix), operations in purposes.items()
         for operation, why in operations.items()
     )
 
@@ -196,9 +196,9 @@ class AccountReader:
         Raises:
             RefusedError: As of ``ask``.
         """
-        asked: dict[str, Any] = dict(arguments)
+        request: dict[str, Any] = dict(arguments)
         while most > 0:
-            answer = self.ask(service, operation, **asked)
+            answer = self.ask(service, operation, **request)
             if answer is None:
                 return
             found = list(answer.get(key, ()))
@@ -209,7 +209,7 @@ class AccountReader:
             )
             if name is None:
                 return
-            asked[name] = answer[name]
+            request[name] = answer[name]
 
     def found(
         self,

@@ -80,7 +80,7 @@ def _scaling(
     ):
         more = {"IncludeNotScaledActivities": True} if key == "activities" else {}
         one_by_one = [{"ResourceId": one} for one in sorted(scaled)]
-        asked = one_by_one if len(scaled) <= _FEW else [{}]
+        filters = one_by_one if len(scaled) <= _FEW else [{}]
         found = together(
             partial(
                 reader.rows,
@@ -92,7 +92,7 @@ def _scaling(
                 **each,
                 **more,
             )
-            for each in asked
+            for each in filters
         )
         signals[key] = [
             row for rows in found for row in rows if row["ResourceId"] in scaled
@@ -124,7 +124,7 @@ def _alarms(
 def _metrics(
     reader: AccountReader, endpoints: Sequence[Answer], components: Sequence[Answer]
 ) -> dict[str, list[Any]]:
-    wanted = [
+    metrics = [
         (space, name, statistic, dimensions)
         for endpoint in endpoints
         for variant in variants_of(endpoint)
@@ -136,16 +136,16 @@ def _metrics(
             }
         ]
     ]
-    wanted += [
+    metrics += [
         ("AWS/SageMaker", name, statistic, {"InferenceComponentName": component})
         for one in troubled_first(components)
         for component in [str(one["InferenceComponentName"])]
         for name, statistic in _COMPONENT_METRICS
     ]
-    if not wanted:
+    if not metrics:
         return {}
     end = reader.now()
-    queries = [_query(i, *each) for i, each in enumerate(wanted[:_MOST_QUERIES])]
+    queries = [_query(i, *each) for i, each in enumerate(metrics[:_MOST_QUERIES])]
     answers = reader.rows(
         "cloudwatch",
         "get_metric_data",
@@ -160,9 +160,9 @@ def _metrics(
         values.setdefault(int(row["Id"][1:]), []).extend(row["Values"])
     rows = [
         {
-            "name": wanted[number][1],
-            "of": "/".join(wanted[number][3].values()),
-            "statistic": wanted[number][2],
+            "name": metrics[number][1],
+            "of": "/".join(metrics[number][3].values()),
+            "statistic": metrics[number][2],
             "values": found,
         }
         for number, found in sorted(values.items())

@@ -135,19 +135,19 @@ class AdoptedApp:
         lines += [statement(variable, each) for variable, each in form.more]
         return lines + setting_lines(self.settings.get(block.id, ()))
 
-    def given_lines(self, given: set[str]) -> list[str]:
+    def given_lines(self, variables: set[str]) -> list[str]:
         """
-        Return the lines of what blocks refer to, and is not there yet.
+        Return the lines that define what blocks refer to, and no earlier line defines.
 
         Args:
-            given: The variables that there are, to which these are added.
+            variables: The variables that there are, to which these are added.
         """
         fresh = [
             (variable, made)
             for variable, made in self.writer.givens.values()
-            if variable not in given
+            if variable not in variables
         ]
-        given.update(variable for variable, _ in fresh)
+        variables.update(variable for variable, _ in fresh)
         return [statement(variable, made) for variable, made in fresh]
 
     def files(self) -> dict[str, bytes]:
@@ -185,11 +185,11 @@ class AdoptedApp:
         return json.dumps(found, indent=2) + "\n"
 
     def _stack(self) -> str:
-        given: set[str] = set()
+        variables: set[str] = set()
         body = []
         for block in self.writer.blocks:
             lines = self.lines_of(block)
-            body += ["", *self.given_lines(given), *lines]
+            body += ["", *self.given_lines(variables), *lines]
         if self.late:
             body += ["", *setting_lines(self.late)]
         if self.exists:

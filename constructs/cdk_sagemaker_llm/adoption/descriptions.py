@@ -34,16 +34,16 @@ _ACTION = (
 )
 
 
-def parameters_of(operation: str, shown: Mapping[str, Any]) -> dict[str, Any]:
+def parameters_of(operation: str, description: Mapping[str, Any]) -> dict[str, Any]:
     """
     Return the parameters of a request, as it can be written.
 
     Args:
         operation: The request's, such as ``CreateModel``.
 
-        shown: What the service shows of what it made.
+        description: What the service shows of what it made.
     """
-    parameters: dict[str, Any] = _plain(_REQUESTS[operation](shown))
+    parameters: dict[str, Any] = _plain(_REQUESTS[operation](description))
     return parameters
 
 
@@ -56,8 +56,8 @@ def is_adapter(component: Mapping[str, Any]) -> bool:
     )
 
 
-def _model(shown: Mapping[str, Any]) -> dict[str, Any]:
-    model = _without(shown, _SHOWN_OF_MODEL)
+def _model(description: Mapping[str, Any]) -> dict[str, Any]:
+    model = _without(description, _SHOWN_OF_MODEL)
     if not model.get("EnableNetworkIsolation"):
         model.pop("EnableNetworkIsolation", None)
     if "PrimaryContainer" in model:
@@ -69,8 +69,8 @@ def _model(shown: Mapping[str, Any]) -> dict[str, Any]:
     return model
 
 
-def _container(shown: Mapping[str, Any]) -> dict[str, Any]:
-    container = dict(shown)
+def _container(description: Mapping[str, Any]) -> dict[str, Any]:
+    container = dict(description)
     source = (container.get("ModelDataSource") or {}).get("S3DataSource") or {}
     # A tarball is shown twice, and a request may name it once.
     if container.get("ModelDataUrl") and source.get("CompressionType") == "Gzip":
@@ -80,40 +80,40 @@ def _container(shown: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in container.items() if value not in ({}, [])}
 
 
-def _config(shown: Mapping[str, Any]) -> dict[str, Any]:
-    config = _without(shown, _SHOWN_OF_CONFIG)
+def _config(description: Mapping[str, Any]) -> dict[str, Any]:
+    config = _without(description, _SHOWN_OF_CONFIG)
     if not config.get("EnableNetworkIsolation"):
         config.pop("EnableNetworkIsolation", None)
     return {name: value for name, value in config.items() if value not in ({}, [])}
 
 
-def _endpoint(shown: Mapping[str, Any]) -> dict[str, Any]:
-    endpoint = _members(shown, ("EndpointName", "EndpointConfigName"))
-    if shown.get("LastDeploymentConfig"):
-        endpoint["DeploymentConfig"] = shown["LastDeploymentConfig"]
+def _endpoint(description: Mapping[str, Any]) -> dict[str, Any]:
+    endpoint = _members(description, ("EndpointName", "EndpointConfigName"))
+    if description.get("LastDeploymentConfig"):
+        endpoint["DeploymentConfig"] = description["LastDeploymentConfig"]
     return endpoint
 
 
-def _component(shown: Mapping[str, Any]) -> dict[str, Any]:
+def _component(description: Mapping[str, Any]) -> dict[str, Any]:
     component = _members(
-        shown, ("InferenceComponentName", "EndpointName", "VariantName")
+        description, ("InferenceComponentName", "EndpointName", "VariantName")
     )
-    if shown.get("Specification"):
-        component["Specification"] = _specification(shown["Specification"])
-    if shown.get("Specifications"):
+    if description.get("Specification"):
+        component["Specification"] = _specification(description["Specification"])
+    if description.get("Specifications"):
         component["Specifications"] = [
-            _specification(one) for one in shown["Specifications"]
+            _specification(one) for one in description["Specifications"]
         ]
-    copies = (shown.get("RuntimeConfig") or {}).get("DesiredCopyCount")
-    if copies is not None and not is_adapter(shown):
+    copies = (description.get("RuntimeConfig") or {}).get("DesiredCopyCount")
+    if copies is not None and not is_adapter(description):
         component["RuntimeConfig"] = {"CopyCount": copies}
-    if shown.get("LastDeploymentConfig"):
-        component["DeploymentConfig"] = shown["LastDeploymentConfig"]
+    if description.get("LastDeploymentConfig"):
+        component["DeploymentConfig"] = description["LastDeploymentConfig"]
     return component
 
 
-def _specification(shown: Mapping[str, Any]) -> dict[str, Any]:
-    specification = _without(shown, _SHOWN_OF_SPECIFICATION)
+def _specification(description: Mapping[str, Any]) -> dict[str, Any]:
+    specification = _without(description, _SHOWN_OF_SPECIFICATION)
     container = dict(specification.get("Container") or {})
     image = container.pop("DeployedImage", None) or {}
     if image.get("SpecifiedImage"):
@@ -125,9 +125,9 @@ def _specification(shown: Mapping[str, Any]) -> dict[str, Any]:
     return {name: one for name, one in specification.items() if one not in ({}, [])}
 
 
-def _target(shown: Mapping[str, Any]) -> dict[str, Any]:
+def _target(description: Mapping[str, Any]) -> dict[str, Any]:
     target = _members(
-        shown,
+        description,
         (
             *("ServiceNamespace", "ResourceId", "ScalableDimension"),
             *("MinCapacity", "MaxCapacity", "SuspendedState"),
@@ -139,33 +139,33 @@ def _target(shown: Mapping[str, Any]) -> dict[str, Any]:
     return target
 
 
-def _alarm(shown: Mapping[str, Any]) -> dict[str, Any]:
-    alarm = _members(shown, _ALARM)
+def _alarm(description: Mapping[str, Any]) -> dict[str, Any]:
+    alarm = _members(description, _ALARM)
     if alarm.get("ActionsEnabled") is True:
         del alarm["ActionsEnabled"]
     return alarm
 
 
-def _policy(shown: Mapping[str, Any]) -> dict[str, Any]:
-    return _members(shown, _POLICY)
+def _policy(description: Mapping[str, Any]) -> dict[str, Any]:
+    return _members(description, _POLICY)
 
 
-def _action(shown: Mapping[str, Any]) -> dict[str, Any]:
-    return _members(shown, _ACTION)
+def _action(description: Mapping[str, Any]) -> dict[str, Any]:
+    return _members(description, _ACTION)
 
 
-def _members(shown: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+def _members(description: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     return {
-        name: shown[name]
+        name: description[name]
         for name in names
-        if shown.get(name) is not None and shown[name] not in ({}, [], "")
+        if description.get(name) is not None and description[name] not in ({}, [], "")
     }
 
 
-def _without(shown: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+def _without(description: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     return {
         name: value
-        for name, value in shown.items()
+        for name, value in description.items()
         if name not in names and value is not None
     }
 

@@ -30,7 +30,7 @@ _SCALED = "sagemaker"
 _FEW = 10
 _NAMED_ALARMS = 100
 _TRACKING = "TargetTrackingScaling"
-_ASKED: Mapping[tuple[str, str], Mapping[str, str]] = {
+_PURPOSES: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("sagemaker", "sagemaker"): {
         "describe_endpoint": "the endpoint's configuration",
         "describe_endpoint_config": "its variants, and what it publishes and keeps",
@@ -56,7 +56,7 @@ _ASKED: Mapping[tuple[str, str], Mapping[str, str]] = {
         "describe_subnets": "the VPC and the zones of its subnets",
     },
 }
-CALLS = calls_named_alike(_ASKED)
+CALLS = calls_named_alike(_PURPOSES)
 """Every call that is made to read what exists."""
 
 
@@ -154,11 +154,11 @@ class _Reading:
     def _add(
         self,
         operation: str,
-        shown: Mapping[str, Any],
+        description: Mapping[str, Any],
         arn: str = "",
         tags: Mapping[str, Any] | None = None,
     ) -> None:
-        parameters = {**parameters_of(operation, shown), **(tags or {})}
+        parameters = {**parameters_of(operation, description), **(tags or {})}
         self.requests.append(
             Request(operation=operation, parameters=parameters, arn=arn)
         )
@@ -166,8 +166,8 @@ class _Reading:
     def _endpoints(self, names: Sequence[str]) -> list[Mapping[str, Any]]:
         self.tell(f"reading {', '.join(names)} in {self.reader.region}")
         found = self._described("Endpoint", names)
-        known = {one["EndpointName"] for one in found}
-        missing = [name for name in names if name not in known]
+        found_names = {one["EndpointName"] for one in found}
+        missing = [name for name in names if name not in found_names]
         if missing:
             notes = "; ".join(f"{one.what}: {one.why}" for one in self.reader.not_asked)
             raise UnknownEndpointError(
@@ -271,10 +271,10 @@ class _Reading:
     ) -> list[Mapping[str, Any]]:
         if not ids:
             return []
-        asked: list[dict[str, Any]] = [{}]
+        filters: list[dict[str, Any]] = [{}]
         if len(ids) <= _FEW:
             plural = operation == "describe_scalable_targets"
-            asked = (
+            filters = (
                 [{"ResourceIds": list(ids)}]
                 if plural
                 else [{"ResourceId": one} for one in ids]
@@ -288,7 +288,7 @@ class _Reading:
                 ServiceNamespace=_SCALED,
                 **each,
             )
-            for each in asked
+            for each in filters
         ]
         rows = [row for rows in together(questions) for row in rows]
         place = {one: number for number, one in enumerate(ids)}

@@ -144,46 +144,46 @@ def _scaled_number(request: Request) -> tuple[str, ...]:
 
 
 def differences(
-    wanted: object, found: object, path: tuple[str, ...] = ()
+    target: object, found: object, path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], object]]:
     """
-    Return what has to be set in a value, by its path, for it to be the one that is
-    wanted; ``None`` for what has to go.
+    Return what has to be set in a value, by its path, for it to be the target; ``None``
+    for what has to go.
 
     Args:
-        wanted: How it is to be.
+        target: How it is to be.
 
         found: How it is.
     """
-    if isinstance(wanted, Mapping) and isinstance(found, Mapping):
-        for key in {**wanted, **found}:
-            yield from differences(wanted.get(key), found.get(key), (*path, str(key)))
+    if isinstance(target, Mapping) and isinstance(found, Mapping):
+        for key in {**target, **found}:
+            yield from differences(target.get(key), found.get(key), (*path, str(key)))
     elif (
-        _are_items(wanted) and _are_items(found) and len(wanted) == len(found)  # type: ignore[arg-type] # lists
+        _are_items(target) and _are_items(found) and len(target) == len(found)  # type: ignore[arg-type] # lists
     ):
-        pairs = zip(wanted, found, strict=True)  # type: ignore[call-overload] # lists
+        pairs = zip(target, found, strict=True)  # type: ignore[call-overload] # lists
         for number, (one, other) in enumerate(pairs):
             yield from differences(one, other, (*path, str(number)))
-    elif not _is_same(wanted, found):
-        yield path, wanted
+    elif not _is_same(target, found):
+        yield path, target
 
 
 def _are_items(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(one, Mapping) for one in value)
 
 
-def _is_same(wanted: object, found: object) -> bool:
-    if isinstance(wanted, Open):
+def _is_same(target: object, found: object) -> bool:
+    if isinstance(target, Open):
         return found is not None
-    if isinstance(wanted, Hidden):
+    if isinstance(target, Hidden):
         return str(found).startswith("{{resolve:secretsmanager:")
-    if isinstance(wanted, list) and isinstance(found, list):
-        return len(wanted) == len(found) and all(map(_is_same, wanted, found))
-    if isinstance(wanted, bool) or isinstance(found, bool):
-        return wanted is found
-    if isinstance(wanted, str) and isinstance(found, str) and wanted != found:
-        return _moment(wanted) is not None and _moment(wanted) == _moment(found)
-    return wanted == found
+    if isinstance(target, list) and isinstance(found, list):
+        return len(target) == len(found) and all(map(_is_same, target, found))
+    if isinstance(target, bool) or isinstance(found, bool):
+        return target is found
+    if isinstance(target, str) and isinstance(found, str) and target != found:
+        return _moment(target) is not None and _moment(target) == _moment(found)
+    return target == found
 
 
 def _moment(text: str) -> datetime | None:

@@ -41,7 +41,7 @@ _NOT_IN_SECRETS = re.compile(r"[^A-Za-z0-9/_+=.@-]")
 @dataclass(frozen=True, slots=True)
 class Form:
     """
-    One way to write what a block is of.
+    One way to write the resources of a block.
 
     Args:
         value: The call that makes it.
@@ -206,9 +206,11 @@ class Writer:
             MODEL: self.model_name,
             ENDPOINT: self.endpoint_name,
         }.get(kind, lambda one: self.reference(kind, one, "EndpointConfigName", ""))
-        return self.given(by_name, str(name), f"existing_{WORDS[kind]}", naming(name))
+        return self.existing_variable(
+            by_name, str(name), f"existing_{WORDS[kind]}", naming(name)
+        )
 
-    def given(
+    def existing_variable(
         self, function: str, key: str, word: str, *arguments: object, **keywords: object
     ) -> Name:
         """
@@ -233,7 +235,7 @@ class Writer:
         """
         if arn is None:
             return None
-        return self.given(
+        return self.existing_variable(
             "iam.Role.from_role_arn", _key(arn), "role", self.value(arn), mutable=False
         )
 
@@ -243,7 +245,7 @@ class Writer:
         """
         if not isinstance(arn, str) or ":key/" not in arn:
             return None
-        return self.given("kms.Key.from_key_arn", arn, "key", arn)
+        return self.existing_variable("kms.Key.from_key_arn", arn, "key", arn)
 
     def topic(self, arn: str | None) -> Name | None:
         """
@@ -251,7 +253,7 @@ class Writer:
         """
         if not arn:
             return None
-        return self.given("sns.Topic.from_topic_arn", arn, "topic", arn)
+        return self.existing_variable("sns.Topic.from_topic_arn", arn, "topic", arn)
 
     def network(self, vpc: Mapping[str, Any] | None, *, isolated: bool) -> object:
         """
@@ -260,20 +262,20 @@ class Writer:
         subnets = list((vpc or {}).get("Subnets", ()))
         groups = list((vpc or {}).get("SecurityGroupIds", ()))
         places = [self.deployment.subnets.get(str(one)) for one in subnets]
-        known = [one for one in places if one is not None]
-        if not subnets or len(known) < len(subnets):
+        found_places = [one for one in places if one is not None]
+        if not subnets or len(found_places) < len(subnets):
             return call("Network", isolated=True) if isolated else None
         key = ",".join([*map(str, subnets), *map(str, groups)])
-        network = self.given(
+        network = self.existing_variable(
             "ec2.Vpc.from_vpc_attributes",
             key,
             "vpc",
-            vpc_id=known[0]["vpc"],
-            availability_zones=[one["zone"] for one in known],
+            vpc_id=found_places[0]["vpc"],
+            availability_zones=[one["zone"] for one in found_places],
             private_subnet_ids=subnets,
         )
         held = [
-            self.given(
+            self.existing_variable(
                 "ec2.SecurityGroup.from_security_group_id",
                 str(group),
                 "security_group",

@@ -39,21 +39,21 @@ def known_checkpoint(
         return None
     own = tables["models"].get(listed) or {}
     shape = tables["shapes"].get(own.get("shape") or _shape(listed or model_id), {})
-    known = {**(sizes or {}), **shape, **own}
-    known.pop("shape", None)
+    config = {**(sizes or {}), **shape, **own}
+    config.pop("shape", None)
     method = (sizes or {}).get("quantization_config", {}).get("quant_method")
     # Who quantizes to 4 bits may save another data type than that of the original;
     # those that are known to keep it are named.
     is_named = "torch_dtype" in own and not is_copy
     is_kept = is_named or model_id.lower().startswith(_KEEPS_DTYPE)
     if (method in {"awq", "gptq"} or is_copy) and not is_kept:
-        known.pop("torch_dtype", None)
-    return known
+        config.pop("torch_dtype", None)
+    return config
 
 
 def class_facts(name: str) -> Mapping[str, Any]:
     """
-    Return what all checkpoints of a class have alike.
+    Return what all checkpoints of a class have in common.
     """
     facts: Mapping[str, Any] = load("checkpoints.json")["classes"].get(name, {})
     return facts

@@ -62,7 +62,7 @@ class EngineArgument(NamedTuple):
 
         nargs: ``+``, ``*`` or ``?`` as argparse has them; ``None`` for one value.
 
-        known: The values that the engine knows, which its parser does not check.
+        known_values: The values that the engine knows, which its parser does not check.
 
         has_negative: Whether ``--no-<name>`` switches it off.
 
@@ -93,7 +93,7 @@ class EngineArgument(NamedTuple):
     default: Any = None
     nargs: str | None = None
     choices: tuple[Any, ...] = ()
-    known: tuple[str, ...] = ()
+    known_values: tuple[str, ...] = ()
     has_negative: bool = False
     takes_truth: bool = False
     allows_none: bool = False
@@ -136,8 +136,8 @@ def described_release(engine: Engine, release: str) -> str:
     or else the oldest.
     """
     numbers = _numbers(release)
-    known = engine_releases(engine)
-    return ([one for one in known if _numbers(one) <= numbers] or [known[0]])[-1]
+    releases = engine_releases(engine)
+    return ([one for one in releases if _numbers(one) <= numbers] or [releases[0]])[-1]
 
 
 @functools.lru_cache(maxsize=64)
@@ -171,7 +171,7 @@ def find_argument(engine: Engine, name: str, release: str) -> EngineArgument | N
         default=row.get("default"),
         nargs=row.get("nargs"),
         choices=tuple(row.get("choices", ())),
-        known=tuple(row.get("known", ())),
+        known_values=tuple(row.get("known", ())),
         has_negative=bool(row.get("no")),
         takes_truth=bool(row.get("bool_value")),
         allows_none=bool(row.get("null")),
@@ -202,7 +202,7 @@ def spellings(engine: Engine, release: str) -> Mapping[str, str]:
 
 def find_omni_argument(name: str, release: str | None) -> EngineArgument | None:
     """
-    Look up one of vLLM-Omni's own arguments; ``None`` where a release has none such.
+    Look up one of vLLM-Omni's own arguments; ``None`` where a release does not have it.
 
     Between releases that were read one goes by those around it; the newest is taken to
     have what the newest that was read has.

@@ -103,7 +103,7 @@ def find_engine_release(family: str, version: str) -> EngineRelease | None:
 
 def engine_families() -> tuple[str, ...]:
     """
-    Return the families that an engine is known of.
+    Return the families whose engine is known.
     """
     return tuple(name for name, row in _families().items() if row["engine"] is not None)
 

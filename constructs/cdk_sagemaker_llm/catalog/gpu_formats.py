@@ -45,9 +45,9 @@ def lacks_method(engine: str, method: str, release: str) -> bool:
     Whether it is known that a release does not have a method.
     """
     table = load("gpu_formats.json")
-    known = tuple(table["releases"][engine])
+    releases = tuple(table["releases"][engine])
     spans = " ".join(row["in"] for row in table["methods"][engine].get(method, ()))
-    return in_spans(release, spans, known) is False
+    return in_spans(release, spans, releases) is False
 
 
 def method_spans(engine: str, method: str) -> str:
@@ -69,5 +69,5 @@ def scheme_capability(engine: str, scheme: str, release: str) -> int | None:
 
 
 def _row(rows: Any, release: str, engine: str) -> Mapping[str, Any] | None:  # noqa: ANN401 - JSON
-    known = tuple(load("gpu_formats.json")["releases"][engine])
-    return next((row for row in rows if in_spans(release, row["in"], known)), None)
+    releases = tuple(load("gpu_formats.json")["releases"][engine])
+    return next((row for row in rows if in_spans(release, row["in"], releases)), None)

@@ -124,8 +124,8 @@ def is_listed(instance_type: InstanceType, host_image: str) -> bool:
 
 def has_host_of(instance_type: InstanceType, cuda_version: str) -> bool:
     """
-    Whether some host image of a type is known, or for want of knowledge may be, for a
-    CUDA version.
+    Whether a type has a host image for a CUDA version, or may have one where that is
+    not known.
     """
     needed = _parse(cuda_version)
     if needed is None or not _is_described(instance_type, None):

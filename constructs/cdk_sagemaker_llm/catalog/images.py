@@ -177,9 +177,11 @@ class ImageRelease:
         Raises:
             ValueError: If it is neither, or there is no such family or version.
         """
-        known = find_image(family, near)
+        neighbour = find_image(family, near)
         if "/" in image:
-            return replace(cls.from_uri(image), family=family, version=known.version)
+            return replace(
+                cls.from_uri(image), family=family, version=neighbour.version
+            )
         if image.startswith(_DIGEST_MARK):
             if not is_digest(image):
                 raise ValueError(
@@ -191,7 +193,7 @@ class ImageRelease:
                 "image must be a tag such as '0.36.0-lmi27.0.0-cu130', or a full URI "
                 f"in Amazon ECR, got {image!r}"
             )
-        return replace(known, tag=image)
+        return replace(neighbour, tag=image)
 
     @property
     def cuda_version(self) -> str | None:
@@ -224,8 +226,8 @@ class ImageRelease:
     @property
     def processor(self) -> Processor | None:
         """
-        What processors the image is built for; ``None`` where nothing tells it, as of
-        images for accelerators.
+        The processors that the image is built for; ``None`` where nothing tells it, as
+        for images with accelerators.
         """
         if "arm64" in self.tag or self.family.endswith("-arm64"):
             return "arm64"
@@ -337,13 +339,13 @@ def find_image(family: str, version: str) -> ImageRelease:
     name = full_version(family, version)
     release = row["versions"].get(name)
     if release is None:
-        known = [v for v in row["versions"] if not is_rolling(family, v)]
+        versions = [v for v in row["versions"] if not is_rolling(family, v)]
         if is_unresolved(version):
             raise ValueError(
                 f"the version of image {family} is known only at deployment, and is "
-                f"looked up at synth; use one such as {known[-1]}"
+                f"looked up at synth; use one such as {versions[-1]}"
             )
-        near = any_of(_near_versions(version, known))
+        near = any_of(_near_versions(version, versions))
         raise ValueError(f"image {family} has no version {version!r}; use {near}")
     return ImageRelease(
         family=family,
@@ -359,12 +361,14 @@ def nearest_version(family: str, version: str) -> str:
     Return the catalogued version nearest to one: itself, or else the newest patch of
     it, or else the newest before it, or else the oldest.
     """
-    known = image_versions(family)
+    versions = image_versions(family)
     full = full_version(family, version)
-    asked = _numbers(full)
-    within = [one for one in known if asked and _numbers(one)[: len(asked)] == asked]
-    before = [one for one in known if _numbers(one) <= asked]
-    return full if full in known else (within or before or known[:1])[-1]
+    numbers = _numbers(full)
+    within = [
+        one for one in versions if numbers and _numbers(one)[: len(numbers)] == numbers
+    ]
+    before = [one for one in versions if _numbers(one) <= numbers]
+    return full if full in versions else (within or before or versions[:1])[-1]
 
 
 def named_version(image: str) -> str | None:
@@ -482,16 +486,16 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, match[0].split("."))) if match else ()
 
 
-def _near_versions(version: str, known: list[str]) -> list[str]:
+def _near_versions(version: str, versions: list[str]) -> list[str]:
     if version.lower() in _NEWEST_WORDS:
-        return known[-1:]
+        return versions[-1:]
     bare = version.lstrip("vV")
-    if bare in known:
+    if bare in versions:
         return [bare]
     if _NUMBERED.fullmatch(bare) is None:
-        return nearest(version, known) or known[-3:]
+        return nearest(version, versions) or versions[-3:]
     # By its letters 9.9.9 is nearest to whatever ends in 9, and 0.10.2 to 0.18.2.
-    plain = [one for one in known if "-" not in one] or known
+    plain = [one for one in versions if "-" not in one] or versions
     before = [one for one in plain if _numbers(one) < _numbers(bare)]
     after = [one for one in plain if _numbers(one) >= _numbers(bare)]
     around = [*before[-1:], *after[:1], *reversed(before[:-1])]

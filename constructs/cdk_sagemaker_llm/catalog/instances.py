@@ -82,9 +82,9 @@ def job_type_like(hardware: InstanceType) -> InstanceType | None:
     instance's, that jobs can work on; ``None`` if there is none.
     """
     kinds = load("job_types.json")
-    known = [find_instance_type(one) for one in kinds["processing"] + kinds["training"]]
+    types = [find_instance_type(one) for one in kinds["processing"] + kinds["training"]]
     alike = [
-        one for one in known if one.accelerator_model == hardware.accelerator_model
+        one for one in types if one.accelerator_model == hardware.accelerator_model
     ]
     return min(
         alike,

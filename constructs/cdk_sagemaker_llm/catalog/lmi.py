@@ -227,15 +227,15 @@ class LmiVersion(NamedTuple):
         Two where the tables describe only the ends of a range of releases; none
         where they say nothing. A release after the last of them is read by it.
         """
-        known = row_versions()
+        versions = row_versions()
         if not self.is_described:
-            return (known[-1],)
+            return (versions[-1],)
         if self.minor == 36:  # noqa: PLR2004 - the one number with several releases
             if self.lmi >= _LMI_OF_0_36:
-                return (known[-1],)
-            return (known[-2],) if self.lmi <= 18 else known[-2:]  # noqa: PLR2004
+                return (versions[-1],)
+            return (versions[-2],) if self.lmi <= 18 else versions[-2:]  # noqa: PLR2004
         name = f"0.{self.minor}"
-        return (name,) if name in known else ()
+        return (name,) if name in versions else ()
 
     @property
     def vllm(self) -> str | None:

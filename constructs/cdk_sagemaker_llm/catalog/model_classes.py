@@ -148,10 +148,10 @@ def has_parser(engine: str, kind: str, name: str, release: str) -> bool | None:
     Whether a release has a parser; ``None`` where nobody read the releases around it.
     """
     table = load("parsers.json")
-    known = tuple(table["releases"][engine])
-    if release_key(release) < release_key(known[0]):
+    releases = tuple(table["releases"][engine])
+    if release_key(release) < release_key(releases[0]):
         return None
-    return in_spans(release, parser_spans(engine, kind, name), known)
+    return in_spans(release, parser_spans(engine, kind, name), releases)
 
 
 def parser_spans(engine: str, kind: str, name: str) -> str:

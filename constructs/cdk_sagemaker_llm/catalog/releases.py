@@ -109,17 +109,17 @@ def is_between(release: str, first: str, last: str = "") -> bool:
     return release_key(first) <= key and (not last or key <= release_key(last))
 
 
-def in_spans(release: str, spans: str, known: tuple[str, ...]) -> bool | None:
+def in_spans(release: str, spans: str, releases: tuple[str, ...]) -> bool | None:
     """
     Whether a release is within spans such as ``0.2.7..0.4.2 0.6.2..``.
 
     ``None`` where nobody knows: between two of the known releases, of which one is
     within and the other is not.
     """
-    below = [one for one in known if release_key(one) <= release_key(release)]
+    below = [one for one in releases if release_key(one) <= release_key(release)]
     if below and release_key(below[-1]) == release_key(release):
         return _within(below[-1], spans)
-    above = known[len(below) : len(below) + 1]
+    above = releases[len(below) : len(below) + 1]
     sides = {_within(one, spans) for one in (*below[-1:], *above)}
     return sides.pop() if len(sides) == 1 else None
 

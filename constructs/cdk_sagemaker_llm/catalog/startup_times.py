@@ -39,10 +39,10 @@ def usual_time(kind: str, instance_type: str = "") -> UsualTime:
             that is known counts.
     """
     rows: list[dict[str, Any]] = load("startup_times.json")["rows"]
-    known = [row for row in rows if row["of"] == kind]
+    kind_rows = [row for row in rows if row["of"] == kind]
     family = instance_type.removeprefix("ml.").partition(".")[0]
-    own = [row for row in known if family in row["families"]]
-    rows = own or known
+    own = [row for row in kind_rows if family in row["families"]]
+    rows = own or kind_rows
     return UsualTime(
         least=min(row["from_seconds"] for row in rows),
         most=max(row["to_seconds"] for row in rows),

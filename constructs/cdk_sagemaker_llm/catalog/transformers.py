@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from cdk_sagemaker_llm.catalog._data import load
 from cdk_sagemaker_llm.catalog.releases import in_spans, release_key
 
-_KNOWN = ("Model", "ForCausalLM", "ForConditionalGeneration")
+_TYPE_ENDINGS = ("Model", "ForCausalLM", "ForConditionalGeneration")
 # Heads of a model whose type is that of the model.
 _ENDINGS = (
     "ForSequenceClassification",
@@ -92,15 +92,17 @@ def model_type_of(class_name: str) -> str | None:
     if ending is None:
         return None
     stem = class_name.removesuffix(ending)
-    return next((types[stem + one] for one in _KNOWN if stem + one in types), None)
+    return next(
+        (types[stem + one] for one in _TYPE_ENDINGS if stem + one in types), None
+    )
 
 
 def _says(table: str, name: str, version: str) -> bool | None:
     data = load("transformers.json")
-    known = tuple(data["versions"])
+    versions = tuple(data["versions"])
     # Models come with minor versions: a patch of one that was read has no others.
     minor = release_key(version)[0][:2]
-    of_minor = [one for one in known if release_key(one)[0][:2] == minor]
+    of_minor = [one for one in versions if release_key(one)[0][:2] == minor]
     if of_minor and release_key(of_minor[0]) <= release_key(version):
         version = of_minor[0]
-    return in_spans(version, data[table].get(name, ""), known)
+    return in_spans(version, data[table].get(name, ""), versions)

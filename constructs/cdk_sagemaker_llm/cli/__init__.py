@@ -19,7 +19,8 @@ from cdk_sagemaker_llm.cli import commands
 
 _NAME = "sagemaker-llm"
 _MISUSE, _INTERRUPTED = 2, 130
-# With Python's own 700 a check would look for garbage fifty times, and find next to none.
+# With Python's own 700 a check would look for garbage fifty times, and find next to
+# none.
 _OBJECTS_BETWEEN_COLLECTIONS = 100_000
 # A full disk, a used quota, and a file as large as the shell lets it become.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -109,9 +110,9 @@ def _run() -> None:
 
 def _words() -> list[str]:
     # A shell that asks for completions passes the words of its line in a variable.
-    asked = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS")
-    if _COMPLETION in os.environ and asked:
-        return asked.split()[1:]
+    line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS")
+    if _COMPLETION in os.environ and line:
+        return line.split()[1:]
     return sys.argv[1:]
 
 

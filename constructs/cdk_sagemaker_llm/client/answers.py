@@ -215,10 +215,10 @@ def confidence(tokens: Iterable[Token]) -> float | None:
     Args:
         tokens: The tokens of an answer.
     """
-    known = as_list("answer", tokens, _check_token, "pass what generate() returned")
+    items = as_list("answer", tokens, _check_token, "pass what generate() returned")
     found = [
         token.log_prob
-        for token in known
+        for token in items
         if isinstance(token, Token)
         if token.log_prob is not None and token.log_prob < math.inf
     ]

@@ -41,7 +41,7 @@ def check_name(name: str, value: object, way_out: str = "") -> None:
 
 def check_header(name: str, value: str) -> None:
     """
-    Check that a text is what a header can carry, and the API takes in one.
+    Check that a header can carry a text, and that the API takes it in one.
     """
     if not (value.isascii() and value.isprintable()):
         refuse(name, "printable ASCII, as it travels in a header", value)

@@ -87,7 +87,7 @@ class Arrivals:
     @property
     def has_some(self) -> bool:
         """
-        Whether there is something to take without waiting, be it the end.
+        Whether a piece, or the end, can be taken without waiting.
         """
         framing = self._framing
         is_over = framing.is_whole or framing.failure or self._failure
@@ -110,8 +110,8 @@ class Arrivals:
 
     def pieces(self) -> Iterator[bytes]:
         """
-        Walk through what there is of the body; where there is nothing yet, a piece is
-        empty.
+        Walk through the pieces of the body that have come; a piece is empty where none
+        has.
         """
         before = self._socket.gettimeout()
         self._socket.settimeout(0)
@@ -134,7 +134,7 @@ class Arrivals:
 
     def close(self) -> None:
         """
-        Watch the connection no longer.
+        Stop watching the connection.
         """
         if self._timer is not None:
             self._timer.cancel()
@@ -192,7 +192,7 @@ class Arrivals:
 
     def _look(self) -> None:
         """
-        See whether it is silent for too long: once for many reads.
+        Check whether the connection is silent for too long, once for many reads.
         """
         self._timer = None
         is_waiting = self._waiter is not None and not self._waiter.done()

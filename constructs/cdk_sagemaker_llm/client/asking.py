@@ -88,7 +88,7 @@ class Asker:
 
     def with_arguments(self, arguments: Mapping[str, str]) -> Asker:
         """
-        Return one that asks over the same connections, and says more.
+        Return an asker that adds arguments to its requests, over the same connections.
         """
         other = copy.copy(self)
         other.transport = self.transport.with_arguments(arguments)
@@ -102,7 +102,7 @@ class Asker:
 
     def open_session(self, call: Call) -> None:
         """
-        Have the container open a session, which all further requests are of.
+        Have the container open a session; all further requests belong to it.
         """
         try:
             self._whole_bytes(_NEW_SESSION, call)
@@ -261,7 +261,7 @@ class Asker:
         max_total_tokens: int | None,
     ) -> Generation:
         """
-        Continue a prompt, and what came of it, until the model comes to its end.
+        Continue a prompt, and then the text so far, until the model comes to its end.
         """
         check_text("prompt", prompt)
         check_whole("max_requests", max_requests, 1)
@@ -294,15 +294,15 @@ class Asker:
             except ModelError as refusal:
                 form = self._learn(form, refusal)
 
-    def _learn(self, known: Schema | None, refusal: ModelError) -> Schema:
+    def _learn(self, schema: Schema | None, refusal: ModelError) -> Schema:
         """
         Keep the form that a container asks for, if the refusal is of that.
         """
         form = schema_wanted(refusal.model_message)
-        if form is known is Schema.OPENAI and "non-empty" in refusal.model_message:
+        if form is schema is Schema.OPENAI and "non-empty" in refusal.model_message:
             # vLLM misses what is empty as what is not there.
             refusal.remedy = "write a prompt that is not empty"
-        if known is not None or form is None or refusal.text:
+        if schema is not None or form is None or refusal.text:
             raise refusal
         self._schema = form
         return form

@@ -55,7 +55,7 @@ _LOST = (
 @dataclass(frozen=True, slots=True)
 class AsyncRequest:
     """
-    What ``invoke_async`` is asked, as it says.
+    The arguments of ``invoke_async``, as that describes them.
     """
 
     messages: str | Sequence[Message] | None
@@ -79,7 +79,8 @@ class AsyncRequest:
         self, transport: Transport, body: bytes, read: Callable[[bytes], Generation]
     ) -> Callable[[Call], tuple[str, Look]]:
         """
-        Return what sends it, and tells its name and where to look for the answer.
+        Return a function that sends the request, and returns its name and where to look
+        for the answer.
         """
         said = transport.arguments
         if "InferenceComponentName" in said:
@@ -106,19 +107,22 @@ class AsyncRequest:
         def invoke() -> Mapping[str, Any]:
             runtime = transport.opened.runtime
             try:
-                told: Mapping[str, Any] = runtime.invoke_endpoint_async(**arguments)
+                response: Mapping[str, Any] = runtime.invoke_endpoint_async(**arguments)
             except Exception as error:
                 raise from_boto(error) from error
-            return told
+            return response
 
         def send(call: Call) -> tuple[str, Look]:
             store = transport.opened.store(self.s3_endpoint_url)
             if place is not None and self.messages is not None:
                 _put(store, place, body, arguments["ContentType"])
-            told = transport.patiently(invoke, call)
-            answer, failure = told["OutputLocation"], told.get("FailureLocation")
+            response = transport.patiently(invoke, call)
+            answer, failure = (
+                response["OutputLocation"],
+                response.get("FailureLocation"),
+            )
             look = Look(store, read, answer, failure)
-            return str(told.get("InferenceId", "")), look
+            return str(response.get("InferenceId", "")), look
 
         return send
 

@@ -252,7 +252,7 @@ class BaseClient:
 
 def _routing(**routing: str | None) -> dict[str, str]:
     """
-    Name what is said of a request's way as the API does.
+    Return the arguments that route a request, as the API names them.
     """
     arguments: dict[str, str] = {}
     for name, value in routing.items():

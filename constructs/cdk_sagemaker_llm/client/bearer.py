@@ -1,5 +1,6 @@
 """
-Bearer tokens for SageMaker's route that OpenAI's clients ask, without a package for it.
+Bearer tokens for the route of SageMaker that OpenAI's clients call; they need no
+package of their own.
 
 A token is a request for ``CallWithBearerToken`` that is signed here and never sent, in
 base64; the form is that of the SageMaker SDK's ``generate_token`` (sagemaker-core

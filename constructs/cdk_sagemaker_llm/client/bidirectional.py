@@ -104,7 +104,7 @@ class BidirectionalStream:
 
     async def close(self) -> None:
         """
-        End it, however it went.
+        End the stream, however it went.
         """
         if not self._is_broken:
             await self.end()
@@ -129,7 +129,7 @@ async def bidirectional(
         name, way_out = said["InferenceComponentName"], "the service takes none here"
         refuse("component", "left out for bidirectional streams", name, way_out)
     models, client = await _client(transport, endpoint_url)
-    asked = models.InvokeEndpointWithBidirectionalStreamInput(
+    request = models.InvokeEndpointWithBidirectionalStreamInput(
         endpoint_name=said["EndpointName"],
         target_variant=said.get("TargetVariant"),
         # The service writes the slash itself, and refuses another.
@@ -139,7 +139,7 @@ async def bidirectional(
     # It may be open for as long as it is of use.
     async with Call(None, transport.opened.places):
         try:
-            duplex = await client.invoke_endpoint_with_bidirectional_stream(asked)
+            duplex = await client.invoke_endpoint_with_bidirectional_stream(request)
         except Exception as error:
             raise _from_sdk(error) from error
         stream = BidirectionalStream(models, duplex)

@@ -74,7 +74,7 @@ class Places:
 
     def leave(self, place: Future[None]) -> None:
         """
-        Give a place back, or wait for it no longer.
+        Give a place back, or stop waiting for it.
         """
         if place.cancel():
             return
@@ -262,7 +262,7 @@ class Call:
 
 def renew_after_fork(renewal: Callable[[], None]) -> None:
     """
-    Have a method called in each process that is forked, for as long as its object is.
+    Call a method in each process that is forked, for as long as its object exists.
     """
     _RENEWALS.add(WeakMethod(renewal, _RENEWALS.discard))
 

@@ -371,8 +371,8 @@ def _from_service(response: Mapping[str, Any], *, is_midway: bool) -> LlmError:
     if code == "ModelError":
         said = response.get("OriginalMessage") or message
         failure = read_failure(str(said))
-        given = response.get("OriginalStatusCode") or failure.status
-        return error_of(replace(failure, status=given))
+        original_status = response.get("OriginalStatusCode") or failure.status
+        return error_of(replace(failure, status=original_status))
     if code == "ModelStreamError":
         return (
             AnswerTimeoutError(f"the model took too long: {message}")

@@ -134,7 +134,8 @@ def _payload(event: Any) -> bytes:  # noqa: ANN401 - botocore's dictionaries
 
 def _telling(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """
-    Have the exception that ends a stream keep its type and why, which botocore drops.
+    Keep the type and the reason of the exception that ends a stream, which botocore
+    drops.
     """
     from botocore.exceptions import EventStreamError  # noqa: PLC0415 - an extra
 

@@ -86,7 +86,7 @@ def langchain_prompt_handler(
 
         ValueError: If there is no such schema.
     """
-    wanted = choice("schema", Schema, schema)
+    form = choice("schema", Schema, schema)
     from langchain_aws.llms import sagemaker_endpoint  # noqa: PLC0415 - optional
 
     class Handler(sagemaker_endpoint.LLMContentHandler):  # type: ignore[misc] # not installed where types are checked
@@ -97,7 +97,7 @@ def langchain_prompt_handler(
             self, prompt: str, model_kwargs: Mapping[str, Any]
         ) -> bytes:
             return prompt_body(
-                wanted, prompt, {"parameters": model_kwargs}, stream=stream
+                form, prompt, {"parameters": model_kwargs}, stream=stream
             )
 
         def transform_output(self, output: Any) -> str:  # noqa: ANN401 - a body or a line

@@ -188,11 +188,11 @@ def rerank_body(
     return _dump({**body, **parameters})
 
 
-def held(options: _AnyOptions, known: type[_AnyOptions]) -> _AnyOptions:
+def held(options: _AnyOptions, kind: type[_AnyOptions]) -> _AnyOptions:
     """
-    Return the options that say something.
+    Check options, and return those that have a value.
     """
-    names = known.__annotations__.keys() | Options.__annotations__.keys()
+    names = kind.__annotations__.keys() | Options.__annotations__.keys()
     unknown = sorted(options.keys() - names)
     if unknown:
         raise TypeError(

@@ -69,7 +69,8 @@ class Transport:
 
     def with_arguments(self, arguments: Mapping[str, str]) -> Transport:
         """
-        Return one whose requests say more, over the same connections.
+        Return a transport that adds arguments to its requests, over the same
+        connections.
         """
         other = Transport({**self._arguments, **arguments}, self.opened)
         if "SessionId" not in arguments:
@@ -97,7 +98,7 @@ class Transport:
                     else self._whole(response["Body"])
                 )
         except Exception as error:
-            raise self._told(error, call) from error
+            raise self._failure(error, call) from error
         finally:
             call.arrivals = None
 
@@ -143,7 +144,7 @@ class Transport:
         self, send: Callable[[], Mapping[str, Any]], call: Call
     ) -> Mapping[str, Any]:
         """
-        Send a request; again where the first can have had no effect.
+        Send a request, and send it again where the first cannot have had an effect.
         """
         tries, wait = 0, _Wait(self._settings)
         while True:
@@ -174,13 +175,13 @@ class Transport:
             with under_way(call):
                 response = invoke(Body=body, **self._arguments)
         except Exception as error:
-            raise self._told(error, call) from error
+            raise self._failure(error, call) from error
         self._keep_session(response)
         return response
 
     def _keep_session(self, response: Mapping[str, Any]) -> None:
         """
-        Have further requests say the session that the container has opened.
+        Send further requests in the session that the container has opened.
         """
         if opened := response.get("NewSessionId"):
             name, _, expires = opened.partition(";")
@@ -191,13 +192,13 @@ class Transport:
 
     def end_session(self) -> None:
         """
-        Have further requests be of no session.
+        Send further requests outside of any session.
         """
         self.session = None
         kept = self._arguments.items()
         self._arguments = {name: said for name, said in kept if name != "SessionId"}
 
-    def _told(self, error: Exception, call: Call) -> LlmError:
+    def _failure(self, error: Exception, call: Call) -> LlmError:
         if call.is_given_up:
             return call.reason()
         return from_boto(error)

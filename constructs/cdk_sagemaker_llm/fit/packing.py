@@ -204,7 +204,8 @@ class Fleet:
         The accelerators that all copies reserve, whether they have a place or not.
         """
         return sum(
-            needs.copies * (needs.accelerators or 0) for needs in self._known().values()
+            needs.copies * (needs.accelerators or 0)
+            for needs in self._known_models().values()
         )
 
     def with_model(self, name: str, needs: ResourceRequirements) -> Fleet:
@@ -222,7 +223,7 @@ class Fleet:
         """
         Place every copy, or say why not all can have a place.
         """
-        return pack(self._known(), self.capacity, self.instances)
+        return pack(self._known_models(), self.capacity, self.instances)
 
     def with_one_more(self, name: str) -> Packing:
         """
@@ -242,7 +243,9 @@ class Fleet:
         Args:
             needs: What a copy reserves.
         """
-        return most_copies(needs, self.capacity, self.instances, beside=self._known())
+        return most_copies(
+            needs, self.capacity, self.instances, beside=self._known_models()
+        )
 
     def alone(self, needs: ResourceRequirements) -> int:
         """
@@ -253,7 +256,7 @@ class Fleet:
         """
         return self.capacity.copies_of(needs) * self.instances
 
-    def _known(self) -> dict[str, ResourceRequirements]:
+    def _known_models(self) -> dict[str, ResourceRequirements]:
         return {name: needs for name, needs in self.models.items() if needs.is_known}
 
 

@@ -35,7 +35,7 @@ _LATER = ("copies", "copies_untold")
 
 BENCHMARK_FORMAT = "cdk-sagemaker-llm/benchmark"
 BENCHMARK_VERSION = 1
-_WANTED = "name a file that sagemaker-llm benchmark --save wrote"
+_WAY_OUT = "name a file that sagemaker-llm benchmark --save wrote"
 
 _COMPARED = ("concurrent users", "figure", "before", "after", "change", "verdict")
 # Whether an answer is the same does not depend on where it was asked for.
@@ -284,11 +284,11 @@ def facts_of(text: str) -> Mapping[str, Any]:
     try:
         facts = json.loads(text)
     except ValueError as fault:
-        raise ValueError(f"this is no JSON; {_WANTED}") from fault
+        raise ValueError(f"this is no JSON; {_WAY_OUT}") from fault
     written = facts.get("format") if isinstance(facts, dict) else None
     if written != BENCHMARK_FORMAT:
         what = "" if written is None else f", but {written}"
-        raise ValueError(f"this is no saved benchmark{what}; {_WANTED}")
+        raise ValueError(f"this is no saved benchmark{what}; {_WAY_OUT}")
     if facts.get("version") != BENCHMARK_VERSION:
         raise ValueError(
             f"this is a benchmark in version {facts.get('version')} of the format, and "

@@ -21,7 +21,7 @@ _MODEL = ("HF_MODEL_ID", "OPTION_MODEL_ID", "SM_VLLM_MODEL")
 
 def deployed(settings: LoadSettings) -> Deployed:
     """
-    Ask SageMaker what serves; what it does not say is left as it is where nobody knows.
+    Ask SageMaker what serves; what it does not say stays unknown.
 
     An endpoint whose runtime's address was given is none that SageMaker knows of.
     """
@@ -89,11 +89,11 @@ def _description(
     if not count and kind in instance_type_names():
         count = find_instance_type(kind).accelerators
     variables = container.get("Environment", {})
-    known = next((variables[key] for key in _MODEL if variables.get(key)), None)
+    model_id = next((variables[key] for key in _MODEL if variables.get(key)), None)
     return Deployed(
         instance_type=kind,
         accelerators=max(int(count or 1), 1),
-        model=known or model or unknown.model,
+        model=model_id or model or unknown.model,
         engine=engine or NOT_DESCRIBED,
         engine_version=tag or NOT_DESCRIBED,
     )

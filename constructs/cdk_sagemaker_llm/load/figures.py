@@ -219,7 +219,7 @@ def seconds_of(records: Sequence[Record], begin: float, end: float) -> Iterator[
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """
-    A figure, and between what it lies in 95 of 100 such runs.
+    A figure, and the interval in which it lies in 95 of 100 such runs.
 
     Args:
         value: The figure.
@@ -249,7 +249,7 @@ class Estimate:
 
 def median_of(samples: Sequence[float]) -> Estimate | None:
     """
-    Estimate a median by the ranks that it may have; ``None`` of no samples.
+    Estimate a median by the ranks that it may have; ``None`` without samples.
     """
     found = sorted(samples)
     if not found:
@@ -278,7 +278,7 @@ def rate_of(times: Sequence[float], begin: float, end: float) -> Estimate:
 
 def share_of(good: int, count: int) -> Estimate | None:
     """
-    Estimate a share by Wilson's interval; ``None`` of none.
+    Estimate a share by Wilson's interval; ``None`` if nothing was counted.
     """
     if not count:
         return None

@@ -223,7 +223,7 @@ class Probe:
 
 def _doubts(row: Row) -> Iterator[str]:
     """
-    Say what of a row chance may have made, for want of time or of quiet.
+    Say what in a row may be chance, for want of time or of quiet.
     """
     who, steady = counted(row.users, "user"), row.facts["steady"]
     if steady is None:
@@ -275,8 +275,8 @@ def _tries(points: Sequence[Observed], fixed: int | None) -> list[_Try]:
 
 def _interval(tries: Sequence[_Try], best: _Try) -> Between:
     """
-    Return between which numbers of slots the deviations are hardly larger: up to the
-    next that was tried and is out.
+    Return the interval of slots in which the deviations are hardly larger: it ends
+    before the next number that was tried and is outside.
     """
     noise = max(best.loss / best.surplus, _QUIETEST)
     bound = best.loss + _INTERVAL * (1 + _OF_FEW / best.surplus) * noise
@@ -398,7 +398,7 @@ def _equations(
 
 def _steps(knots: Sequence[int], count: float) -> list[float]:
     """
-    Return of which steps the pace of so many sequences is made.
+    Return the steps that make up the pace of so many sequences.
     """
     pairs = itertools.pairwise(knots)
     return [1.0, *(min(max(count, low), high) - low for low, high in pairs)]

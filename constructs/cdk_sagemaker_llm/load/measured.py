@@ -76,7 +76,7 @@ class Measured:
 
     def shifted(self, seconds: float) -> Self:
         """
-        Return it with its requests begun so much later, as another clock tells.
+        Return it with the start of each request moved, as another clock tells the time.
 
         Args:
             seconds: By how many seconds.

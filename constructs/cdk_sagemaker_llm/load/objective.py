@@ -59,9 +59,9 @@ class Objective:
             if not 0 < seconds < math.inf
         ]
         if self.percentile not in PERCENTS:
-            known = ", ".join(PERCENTS)
+            percentiles = ", ".join(PERCENTS)
             words = "{} must be one of {}, got {!r}"
-            faults.append(Fault(words, ("percentile",), (known, self.percentile)))
+            faults.append(Fault(words, ("percentile",), (percentiles, self.percentile)))
         if faults:
             raise SettingsError(faults)
 
@@ -131,9 +131,9 @@ class Goodput:
 
             end: Until when.
         """
-        known = list(records)
-        begun = [one for one in known if begin <= one.start < end]
-        kept = [one for one in known if objective.is_kept_by(one)]
+        requests = list(records)
+        begun = [one for one in requests if begin <= one.start < end]
+        kept = [one for one in requests if objective.is_kept_by(one)]
         return cls(
             requests_per_second=sum(begin <= one.end < end for one in kept)
             / (end - begin),

@@ -106,7 +106,7 @@ class Prompts:
 
     def draw(self) -> str:
         """
-        Return one, without what it may share with others.
+        Return a prompt, without the beginning that it may share with others.
         """
         if self._settings.prompts:
             return self._chance.choice(self._settings.prompts)
@@ -114,7 +114,8 @@ class Prompts:
 
     def traced(self, request: TracedRequest) -> str:
         """
-        Return one as long as a trace says, which begins as others do that began alike.
+        Return a prompt as long as a trace says; those that began alike there begin
+        alike here.
 
         Args:
             request: The request of the trace.
@@ -170,7 +171,7 @@ class Conversation:
 
     def prompt(self) -> str:
         """
-        Return what a container is sent that knows no chats.
+        Return the prompt for a container that knows no chats.
         """
         self.turn += 1
         return f"{self._beginning} {self._draw()}".lstrip()
@@ -186,7 +187,7 @@ class Conversation:
 
     def answered(self, text: str, calls: Sequence[ToolCall]) -> None:
         """
-        Take in the answer; what tools are called, they answer in the next turn.
+        Take in the answer; the tools that it calls answer in the next turn.
 
         Args:
             text: What the model wrote.

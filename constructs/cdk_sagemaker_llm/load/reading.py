@@ -45,7 +45,7 @@ class Reading:
 
     def sentences(self) -> list[str]:
         """
-        Say it.
+        Return the conclusions as sentences.
         """
         sentences = [
             str(one) for one in (self.knee, self.saturation) if one is not None
@@ -277,6 +277,6 @@ def _held(row: Row, name: str, most: float, percentile: str) -> tuple[bool, str]
 
 def _percentiles(row: Row, name: str) -> Mapping[int, float]:
     found = row.facts["figures"].get(name) or {}
-    known = {percent: found[one] for one, percent in PERCENTS.items() if one in found}
+    figures = {percent: found[one] for one, percent in PERCENTS.items() if one in found}
     kept = row.facts.get("percents", {}).get(name, ())
-    return {**known, **dict(enumerate(kept, LEAST_PERCENT))}
+    return {**figures, **dict(enumerate(kept, LEAST_PERCENT))}

@@ -289,12 +289,12 @@ def _mean(number: float | None) -> str:
 def _counted(rows: Sequence[Mapping[str, Any]]) -> str:
     counts = []
     for name, what in _COUNTED.items():
-        known = [
+        pairs = [
             (row["figures"]["requests"], row["figures"][name])
             for row in rows
             if row["figures"][name] is not None
         ]
-        if count := sum(number for number, _ in known):
-            mean = sum(number * tokens for number, tokens in known) / count
+        if count := sum(number for number, _ in pairs):
+            mean = sum(number * tokens for number, tokens in pairs) / count
             counts.append(f"{mean:.0f} {what}")
     return f" Tokens counted: {', '.join(counts)}." if counts else ""

@@ -27,7 +27,7 @@ from cdk_sagemaker_llm.load.settings import LoadSettings, address_of
 
 # So many times Ctrl-C keeps what was measured.
 _PATIENT = 2
-_TOLD = ("phase", "seconds", "users", "requests")
+_PROGRESS_FIELDS = ("phase", "seconds", "users", "requests")
 
 
 class LoadError(Exception):
@@ -206,7 +206,7 @@ def _follow(
                 return dict(record)
             if on_progress is not None:
                 recent = tuple(map(Record.unpacked, record["recent"]))
-                how = {name: record[name] for name in _TOLD}
+                how = {name: record[name] for name in _PROGRESS_FIELDS}
                 on_progress(Progress(**how, recent=recent))
         if interrupts:
             raise LoadError("it was ended before anything was measured")

@@ -1,6 +1,6 @@
 """
-What to scale at, by what a benchmark measured: from how many users on an endpoint
-answers no more a second.
+What to scale at, by what a benchmark measured: the number of users beyond which an
+endpoint answers no more requests a second.
 """
 
 from __future__ import annotations
@@ -171,14 +171,14 @@ class HeadRoom:
     @property
     def factor(self) -> float:
         """
-        How many times the load is itself by then.
+        By which factor the load has grown by then.
         """
         return 1 + self.growth * self.scale_out_time / _MINUTE
 
 
 def saturation_of(rows: Sequence[Row]) -> Saturation | None:
     """
-    Find where throughput comes within 5 % of the most; ``None`` of a single row.
+    Find where throughput comes within 5 % of the most; ``None`` for a single row.
     """
     ordered = sorted(rows, key=lambda row: row.users)
     most = max(ordered, key=lambda row: row.rate.value, default=None)

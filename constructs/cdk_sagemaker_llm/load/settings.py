@@ -288,8 +288,8 @@ class LoadSettings:
                 if getattr(self, name) not in ("1", ()):
                     yield Fault("{} is for chats alone; set {}", (name, "is_chat"))
         if self.schema is not None and self.schema not in {*Schema}:
-            known = " or ".join(Schema)
-            yield Fault("{} must be {}, got {!r}", ("schema",), (known, self.schema))
+            names = " or ".join(Schema)
+            yield Fault("{} must be {}, got {!r}", ("schema",), (names, self.schema))
         yield from self._number_faults()
         yield from self._crew_faults()
 

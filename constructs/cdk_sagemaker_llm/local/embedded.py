@@ -246,7 +246,8 @@ class EmbeddedAws:
     @property
     def speed(self) -> float | None:
         """
-        How many seconds pass there in one; ``None`` where nothing takes any time.
+        How many seconds pass there in one second here; ``None`` where nothing takes any
+        time.
         """
         return self._settings.speed
 

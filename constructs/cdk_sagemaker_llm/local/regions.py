@@ -132,7 +132,7 @@ class MotoSurroundings:
     def publish_for_alarm(
         self, topic: str, message: str, subject: str, alarm: str
     ) -> bool:
-        known = {
+        context = {
             "aws:sourceaccount": self._account,
             "aws:sourceowner": self._account,
             "aws:sourcearn": alarm,
@@ -140,7 +140,7 @@ class MotoSurroundings:
         }
         try:
             policy = json.loads(self._sns.get_topic(topic).policy)
-            if not lets_service(policy, ALARMS_SERVICE, PUBLISH, known):
+            if not lets_service(policy, ALARMS_SERVICE, PUBLISH, context):
                 return False
             self._sns.publish(message=message, arn=topic, subject=subject)
         except ServiceException:

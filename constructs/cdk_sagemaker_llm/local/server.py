@@ -173,9 +173,9 @@ class Gateway:
             # By now moto has it, or is about to load it: it is slow to load.
             allowances.offer_types(hosting.world.faults)
         if prefix in {allowances.QUOTAS, allowances.REGISTRY} and (
-            told := _allowance(hosting, request, prefix, operation)
+            response := _allowance(hosting, request, prefix, operation)
         ):
-            return told
+            return response
         if request.path.startswith(_OWN_PAGES):
             return _answer_page(hosting, request)
         invoked = self._invocation(hosting, request)

@@ -400,7 +400,8 @@ def dialect_of(
 
 def checked_as(image: ImageRelease) -> ImageRelease:
     """
-    Return the catalogue's release that an image is checked as; itself for none.
+    Return the catalogue's release as which an image is checked; the image itself if
+    there is none.
     """
     catalogued = _recognised(image)
     return (

@@ -281,11 +281,11 @@ def usual_mistake(name: str) -> str | None:
     return USUAL_NAMES.get(name.upper())
 
 
-def almost(name: str, known: Iterable[str]) -> str | None:
+def almost(name: str, choices: Iterable[str]) -> str | None:
     """
     Return the known name that differs in a letter or two; ``None`` for a known one.
     """
-    names = tuple(known)
+    names = tuple(choices)
     if name in names:
         return None
     import difflib  # noqa: PLC0415 - few names are wrong

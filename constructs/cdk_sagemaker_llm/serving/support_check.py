@@ -101,29 +101,31 @@ def check_support(
     outside = _unknown_release_findings(engine, release)
     if outside and not _is_read(engine, release):
         return outside
-    asked = {name.replace("-", "_"): value for name, value in (arguments or {}).items()}
+    engine_arguments = {
+        name.replace("-", "_"): value for name, value in (arguments or {}).items()
+    }
     subject = Subject(
         engine=engine,
         release=release,
-        checkpoint=checkpoint_of(model, config, asked),
+        checkpoint=checkpoint_of(model, config, engine_arguments),
         accelerator=accelerator,
         accelerators=count,
         memory_gib=memory,
-        arguments=asked,
+        arguments=engine_arguments,
         environment=environment or {},
         network_isolation=network_isolation,
     )
     found = support_findings(subject)
     # Who asks of the model alone needs no tables of arguments.
-    more = tuple(_argument_findings(subject, found)) if asked else ()
+    more = tuple(_argument_findings(subject, found)) if engine_arguments else ()
     return (*outside, *found, *more)
 
 
 def _unknown_release_findings(engine: str, release: str) -> tuple[Finding, ...]:
-    known = known_releases(engine)
-    if release_key(release) in map(release_key, known):
+    releases = known_releases(engine)
+    if release_key(release) in map(release_key, releases):
         return ()
-    near = [one for one in known if release_key(one) <= release_key(release)]
+    near = [one for one in releases if release_key(one) <= release_key(release)]
     title = f"no catalogued image has {ENGINES[engine]} {release}"
     what = (
         "only what the releases around it have in common is known"
@@ -133,7 +135,9 @@ def _unknown_release_findings(engine: str, release: str) -> tuple[Finding, ...]:
     return (
         UNKNOWN_RELEASE.finding(
             f"{title}: {what}",
-            f"the nearest is {(near or known)[-1 if near else 0]}" if known else "",
+            f"the nearest is {(near or releases)[-1 if near else 0]}"
+            if releases
+            else "",
         ),
     )
 

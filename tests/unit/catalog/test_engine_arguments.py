@@ -84,9 +84,9 @@ def test_choices_come_and_go() -> None:
     assert newest is not None
     assert "nvfp4" in checked.choices
     assert unchecked.choices == ()
-    assert "bitsandbytes" in unchecked.known
-    assert "bitsandbytes" not in newest.known
-    assert "fp8_per_channel" in newest.known
+    assert "bitsandbytes" in unchecked.known_values
+    assert "bitsandbytes" not in newest.known_values
+    assert "fp8_per_channel" in newest.known_values
 
 
 @pytest.mark.parametrize("release", ["0.5.20", "0.5.21", "0.5.22", "0.5.23"])

@@ -162,18 +162,18 @@ class Calls(Expressions):
         return called.unknown(kind=self._kind(called))
 
     def _called(self, node: ast.Call) -> Called:
-        given: dict[str, Any] = {}
+        keywords: dict[str, Any] = {}
         for keyword in node.keywords:
             value = self.value(keyword.value)
             if keyword.arg is not None:
-                given[keyword.arg] = value
+                keywords[keyword.arg] = value
             elif isinstance(value, dict):
-                given |= {str(key): one for key, one in value.items()}
+                keywords |= {str(key): one for key, one in value.items()}
             else:
-                given["**"] = value
+                keywords["**"] = value
         is_method = isinstance(node.func, ast.Attribute)
         owner = self.value(node.func.value) if is_method else None  # type: ignore[attr-defined]
-        return Called(node, owner, self.items(node.args), given)
+        return Called(node, owner, self.items(node.args), keywords)
 
     def _own(self, called: Called) -> object:
         """
@@ -187,19 +187,19 @@ class Calls(Expressions):
             method = defined.method(called.name) if isinstance(defined, Class) else None
             target = Function(method, called.owner) if method else None
         if isinstance(target, Function):
-            return self.follow(target, called.arguments, called.given)
+            return self.follow(target, called.arguments, called.keywords)
         if not isinstance(target, Class):
             return NotImplemented
         made = Thing(target.node.name)
         start = target.method("__init__")
         if start is not None:
-            self.follow(Function(start, made), called.arguments, called.given)
+            self.follow(Function(start, made), called.arguments, called.keywords)
         else:
-            made.arguments |= called.given
+            made.arguments |= called.keywords
         return made
 
     def follow(
-        self, function: Function, arguments: list[Any], given: dict[str, Any]
+        self, function: Function, arguments: list[Any], keywords: dict[str, Any]
     ) -> object:
         """
         Return what a function of the script comes to, with what it does.
@@ -210,7 +210,7 @@ class Calls(Expressions):
             return Unknown(f"{node.name}()")
         static = any(last_name(one) == "staticmethod" for one in node.decorator_list)
         owners = [] if function.owner is None or static else [function.owner]
-        self.frames.append(self._bound(node, [*owners, *arguments], given))
+        self.frames.append(self._bound(node, [*owners, *arguments], keywords))
         outer, self.returned = self.returned, []
         value: object = None
         try:
@@ -228,7 +228,7 @@ class Calls(Expressions):
         self,
         node: ast.FunctionDef | ast.AsyncFunctionDef,
         arguments: list[Any],
-        given: dict[str, Any],
+        keywords: dict[str, Any],
     ) -> dict[str, Any]:
         names = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
         every = [*names, *(one.arg for one in node.args.kwonlyargs)]
@@ -247,11 +247,11 @@ class Calls(Expressions):
         ]
         frame |= {name: self.value(default) for name, default in defaults}
         frame |= dict(zip(names, arguments, strict=False))
-        frame |= {name: one for name, one in given.items() if name in every}
+        frame |= {name: one for name, one in keywords.items() if name in every}
         if node.args.vararg:
             frame[node.args.vararg.arg] = arguments[len(names) :]
         if node.args.kwarg:
-            rest = {name: one for name, one in given.items() if name not in every}
+            rest = {name: one for name, one in keywords.items() if name not in every}
             frame[node.args.kwarg.arg] = rest
         return frame
 
@@ -259,8 +259,8 @@ class Calls(Expressions):
         """
         Note what a call asks SageMaker for, in the API's words or the SDK's.
         """
-        name, owner, given = called.name, called.owner, called.given
-        if name in OPERATIONS and any(k[:1].isupper() or k == "**" for k in given):
+        name, owner, keywords = called.name, called.owner, called.keywords
+        if name in OPERATIONS and any(k[:1].isupper() or k == "**" for k in keywords):
             return self._by_api(called)
         if name in _ASIDE and owner is not None:
             self.tell(called.line, f"{name}() is not converted: {_ASIDE[name]}")
@@ -272,8 +272,9 @@ class Calls(Expressions):
             return called.unknown()
         if result is None:
             return NotImplemented
-        if "**" in given and result.requests:
-            self.tell(called.line, f"a part is not converted: {_reason(given['**'])}")
+        if "**" in keywords and result.requests:
+            why = _reason(keywords["**"])
+            self.tell(called.line, f"a part is not converted: {why}")
         for what in result.remarks:
             self.tell(called.line, what)
         requests = result.requests
@@ -285,13 +286,14 @@ class Calls(Expressions):
         return result.value
 
     def _by_api(self, called: Called) -> object:
-        owner, given = called.owner, called.given
+        owner, keywords = called.owner, called.keywords
         operation = OPERATIONS[called.name]
         if isinstance(owner, Thing) and owner.get("service") not in _SERVICES:
             return called.unknown()
-        self._note(operation, given, called.line)
+        self._note(operation, keywords, called.line)
         if operation == "PutScalingPolicy":
-            parts = ["policy/", given.get("ResourceId"), "/", given.get("PolicyName")]
+            target, policy = keywords.get("ResourceId"), keywords.get("PolicyName")
+            parts = ["policy/", target, "/", policy]
             return {"PolicyARN": joined(parts, called.text)}
         return called.unknown()
 
@@ -344,9 +346,9 @@ class Calls(Expressions):
         elif owner is None:
             found = plain_call(name, called.arguments)
             if name == "dict" and isinstance(found, dict):
-                found |= called.given
+                found |= called.keywords
         else:
-            found = method_call(owner, name, called.arguments, called.given)
+            found = method_call(owner, name, called.arguments, called.keywords)
         if name == WRITE:
             self._tell_of_script(called)
         if found is NotImplemented:
@@ -372,20 +374,20 @@ class Calls(Expressions):
         """
         name, owner = called.name, called.owner
         if name in ("client", "resource", "Session", "session"):
-            region = called.given.get("region_name")
+            region = called.keywords.get("region_name")
             self.regions += [region] if isinstance(region, str) else []
             service = called.by_name("service_name").get("service_name")
             return Thing("client", {"service": service}) if service else NotImplemented
         if name == "add_argument" and isinstance(owner, Thing):
             option = called.arguments[-1] if called.arguments else ""
-            key = str(called.given.get("dest", option)).lstrip("-").replace("-", "_")
-            value = called.given.get("default", called.unknown(name=key))
+            key = str(called.keywords.get("dest", option)).lstrip("-").replace("-", "_")
+            value = called.keywords.get("default", called.unknown(name=key))
             owner.arguments[key] = value
             return None
         if name == "parse_args" and isinstance(owner, Thing):
             return owner
         if name[:1].isupper():
-            return Thing(name, called.given)
+            return Thing(name, called.keywords)
         return NotImplemented
 
     def _kind(self, called: Called) -> Any:  # noqa: ANN401 - Kind

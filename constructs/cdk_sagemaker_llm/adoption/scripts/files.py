@@ -171,8 +171,8 @@ def _open(files: Files, called: Called) -> object:
         return Thing("file", {"path": name})
     is_method = isinstance(called.owner, str)
     path = called.owner if is_method else called.first
-    given = called.by_name("mode") if is_method else called.by_name("file", "mode")
-    if "w" in str(given.get("mode")) and isinstance(path, str):
+    arguments = called.by_name("mode") if is_method else called.by_name("file", "mode")
+    if "w" in str(arguments.get("mode")) and isinstance(path, str):
         files.write(path, "")
     return Thing("file", {"path": path})
 
@@ -198,9 +198,10 @@ def _write(files: Files, called: Called) -> object:
 
 def _pack(files: Files, called: Called) -> object:
     if called.name == "make_archive":
-        given = called.by_name("base_name", "format", "root_dir")
+        arguments = called.by_name("base_name", "format", "root_dir")
         files.pack(
-            f"{given.get('base_name')}.tar.gz", [str(given.get("root_dir", "."))]
+            f"{arguments.get('base_name')}.tar.gz",
+            [str(arguments.get("root_dir", "."))],
         )
     elif isinstance(called.owner, Thing) and called.owner.kind == "file":
         files.pack(str(called.owner.get("path")), [str(called.first)])
@@ -211,16 +212,16 @@ def _pack(files: Files, called: Called) -> object:
 
 def _upload(files: Files, called: Called) -> object:
     if called.name == "upload_file":
-        given = called.by_name("Filename", "Bucket", "Key")
-        parts = ["s3://", given.get("Bucket"), "/", given.get("Key")]
-        files.upload(given.get("Filename"), joined(parts, called.text))
+        arguments = called.by_name("Filename", "Bucket", "Key")
+        parts = ["s3://", arguments.get("Bucket"), "/", arguments.get("Key")]
+        files.upload(arguments.get("Filename"), joined(parts, called.text))
         return None
     if called.name == "upload" and not called.text.endswith("S3Uploader.upload"):
         return NotImplemented
-    given = called.by_name("local_path", "desired_s3_uri")
+    arguments = called.by_name("local_path", "desired_s3_uri")
     answer = called.unknown()
-    place = given.get("desired_s3_uri") if called.name == "upload" else None
-    files.upload(given.get("path", given.get("local_path")), answer, place)
+    place = arguments.get("desired_s3_uri") if called.name == "upload" else None
+    files.upload(arguments.get("path", arguments.get("local_path")), answer, place)
     return answer
 
 
@@ -240,7 +241,7 @@ def _render(_: Files, called: Called) -> object:
     end = 0
     for found in _HOLE.finditer(template):
         parts.append(template[end : found.start()])
-        parts.append(called.given.get(found[1], Unknown(found[1], name=found[1])))
+        parts.append(called.keywords.get(found[1], Unknown(found[1], name=found[1])))
         end = found.end()
     return joined([*parts, template[end:]], called.text)
 

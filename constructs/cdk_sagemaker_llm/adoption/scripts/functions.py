@@ -1,6 +1,6 @@
 """
-Functions whose answers a text holds, or holds but for a part: Python's own, those that
-name things, and those that look images up.
+Functions whose results a script's text tells, wholly or in part: Python's own, those
+that name things, and those that look images up.
 """
 
 from __future__ import annotations
@@ -173,10 +173,10 @@ def library_call(called: Called) -> object:
     name, first, text = called.name, called.first, called.text
     found: object = NotImplemented
     if name in ("name_from_base", "unique_name_from_base"):
-        base = called.given.get("base", first)
+        base = called.keywords.get("base", first)
         found = joined([base, "-", called.unknown(kind="time")], text)
     elif name == "dumps":
-        found = json_of(first, called.given)
+        found = json_of(first, called.keywords)
     elif name == "loads" and isinstance(first, str):
         found = _loaded(first)
     elif text.endswith(("path.join", "s3_path_join")):
@@ -186,8 +186,8 @@ def library_call(called: Called) -> object:
     elif name in ("deepcopy", "copy", "abspath") and called.arguments:
         found = copy.deepcopy(first)
     elif name == "get_huggingface_llm_image_uri":
-        family = str(called.given.get("backend", first))
-        found = _image(_BACKENDS.get(family, family), called.given)
+        family = str(called.keywords.get("backend", first))
+        found = _image(_BACKENDS.get(family, family), called.keywords)
     elif name == "retrieve" and text.endswith(("image_uris.retrieve", "retrieve")):
         found = retrieved(called.by_name("framework", "region", "version"))
     return found
@@ -195,7 +195,7 @@ def library_call(called: Called) -> object:
 
 def path_of(parts: Sequence[object], text: str) -> str | Text | Unknown:
     """
-    Return a path, which is the text that it is, of its parts.
+    Return the path that parts make, as plain text.
     """
     return joined([one for part in parts for one in ("/", part)][1:], text)
 
@@ -221,22 +221,22 @@ def json_of(value: object, named: Mapping[str, object]) -> object:
     return json.dumps(value, **options)  # type: ignore[arg-type] # what it was given
 
 
-def retrieved(given: Mapping[str, object]) -> object:
+def retrieved(arguments: Mapping[str, object]) -> object:
     """
     Return the image that ``image_uris.retrieve`` finds.
 
     Args:
-        given: Its arguments by their names.
+        arguments: Its arguments by their names.
     """
-    if given.get("model_id") is not None:
-        why = f"which image JumpStart has for {given['model_id']} only AWS knows"
+    if arguments.get("model_id") is not None:
+        why = f"which image JumpStart has for {arguments['model_id']} only AWS knows"
         return Unknown("retrieve()", name="image_uri", why=why)
-    return _image(str(given.get("framework")), given)
+    return _image(str(arguments.get("framework")), arguments)
 
 
-def _image(family: str, given: Mapping[str, object]) -> object:
+def _image(family: str, arguments: Mapping[str, object]) -> object:
     family = _FAMILIES.get(family, family)
-    version, region = given.get("version"), given.get("region")
+    version, region = arguments.get("version"), arguments.get("region")
     if family not in image_families():
         why = f"image {family!r} is not in this library's catalogue"
         return Unknown("retrieve()", name="image_uri", why=why)

@@ -150,11 +150,11 @@ class _Writing:
                 self.reader.tell(line, what)
 
     def _region(self) -> str:
-        known = [one for one in self.reader.regions if one in registry_accounts()]
+        regions = [one for one in self.reader.regions if one in registry_accounts()]
         texts = (str(one.parameters) for one in self.made)
-        known += [found for text in texts for found in _ECR.findall(text)]
-        if known:
-            return known[0]
+        regions += [found for text in texts for found in _ECR.findall(text)]
+        if regions:
+            return regions[0]
         if self.made:
             first = min(one.line for one in self.made)
             self.reader.tell(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from cdk_sagemaker_llm.adoption.scripts.functions import retrieved
 from cdk_sagemaker_llm.adoption.scripts.shapes import (
     RESOURCES,
-    Given,
+    Values,
     as_api,
     capture_of,
     component_of,
@@ -109,7 +109,7 @@ class Outcome:
     """
 
     value: object = None
-    requests: list[tuple[str, Given]] = field(default_factory=list)
+    requests: list[tuple[str, Values]] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
 
@@ -121,17 +121,17 @@ def outcome(called: Called) -> Outcome | None:
     if isinstance(owner, Thing) and owner.kind in (*_MODELS, *_BUILT, *_OTHERS):
         return _of_model(owner, called)
     if name in _KEPT:
-        return Outcome(Thing(_KEPT[name], _given(name, called)))
+        return Outcome(Thing(_KEPT[name], _arguments_of(name, called)))
     if name in _HELPERS:
-        return Outcome(_HELPERS[name](_given(name, called)))
+        return Outcome(_HELPERS[name](_arguments_of(name, called)))
     kind = called.text.rpartition(".")[0].rpartition(".")[2]
     if name == "create" and kind in RESOURCES:
-        said = {k: v for k, v in called.given.items() if k not in _WHERE}
+        said = {k: v for k, v in called.keywords.items() if k not in _WHERE}
         resource = Thing(kind, said)
         return Outcome(resource, [(f"Create{kind}", as_api(resource))])
     if name in _SESSION and owner is not None:
-        given = _given(name, called)
-        return _SESSION[name](given) if _IDENTITIES & {*given} else None
+        arguments = _arguments_of(name, called)
+        return _SESSION[name](arguments) if _IDENTITIES & {*arguments} else None
     return None
 
 
@@ -139,7 +139,7 @@ def _of_model(model: Thing, called: Called) -> Outcome | None:
     result = Outcome()
     is_model = model.kind in _MODELS
     if called.name in ("build", "optimize"):
-        model.arguments |= present(**_given("build", called))
+        model.arguments |= present(**_arguments_of("build", called))
         result.value = model
         if called.name == "optimize":
             result.remarks.append(
@@ -156,87 +156,89 @@ def _of_model(model: Thing, called: Called) -> Outcome | None:
     else:
         is_third = model.kind == "ModelBuilder" and not isinstance(called.first, int)
         position = "ModelBuilder.deploy" if is_third else "deploy"
-        _deploy(model, _given(position, called), result)
+        _deploy(model, _arguments_of(position, called), result)
     return result
 
 
-def _deploy(model: Thing, given: Given, result: Outcome) -> None:
+def _deploy(model: Thing, arguments: Values, result: Outcome) -> None:
     jumpstart = _jumpstart(model)
     if jumpstart is not None:
         result.remarks.append(
             f"image, weights and variables of {jumpstart} in JumpStart only AWS knows: "
             + _INSTEAD
         )
-        result.value = _predictor(model, given)
+        result.value = _predictor(model, arguments)
         return
-    elsewhere = _elsewhere(model, given)
+    elsewhere = _elsewhere(model, arguments)
     if elsewhere:
         result.remarks.append(f"{elsewhere} deploys nothing to AWS")
         return
-    given = _with_inference_config(given)
-    kind = given.get("endpoint_type")
+    arguments = _with_inference_config(arguments)
+    kind = arguments.get("endpoint_type")
     is_shared = isinstance(kind, Unknown) and "INFERENCE_COMPONENT" in kind.text
-    is_shared = is_shared or isinstance(given.get("resources"), Thing)
+    is_shared = is_shared or isinstance(arguments.get("resources"), Thing)
     _create_model(model, result)
-    result.value = _predictor(model, given)
-    if given.get("instance_type") is None:
-        given["instance_type"] = model.get("instance_type") or part_of(
+    result.value = _predictor(model, arguments)
+    if arguments.get("instance_type") is None:
+        arguments["instance_type"] = model.get("instance_type") or part_of(
             model.get("compute"), "instance_type"
         )
-    if given.get("initial_instance_count") is None:
-        given["initial_instance_count"] = 1
+    if arguments.get("initial_instance_count") is None:
+        arguments["initial_instance_count"] = 1
     endpoint = model.arguments["endpoint_name"]
     variant = variant_of(
-        {**given, "model_name": None if is_shared else model.get("name")}
+        {**arguments, "model_name": None if is_shared else model.get("name")}
     )
     if is_shared:
-        _share(variant, given)
+        _share(variant, arguments)
     configuration = {"EndpointConfigName": endpoint, "ProductionVariants": [variant]}
     if is_shared:
         configuration["ExecutionRoleArn"] = model.get("role", "role_arn")
     configuration |= present(
-        KmsKeyId=given.get("kms_key"),
-        DataCaptureConfig=capture_of(given.get("data_capture_config")),
-        AsyncInferenceConfig=_async(given.get("async_inference_config"), result),
-        Tags=tags_of(given.get("tags")),
+        KmsKeyId=arguments.get("kms_key"),
+        DataCaptureConfig=capture_of(arguments.get("data_capture_config")),
+        AsyncInferenceConfig=_async(arguments.get("async_inference_config"), result),
+        Tags=tags_of(arguments.get("tags")),
     )
     result.requests += [
         ("CreateEndpointConfig", configuration),
         (
             "CreateEndpoint",
             {"EndpointName": endpoint, "EndpointConfigName": endpoint}
-            | present(Tags=tags_of(given.get("tags"))),
+            | present(Tags=tags_of(arguments.get("tags"))),
         ),
     ]
     if is_shared:
-        result.requests.append(("CreateInferenceComponent", component_of(model, given)))
-    if given.get("update_endpoint"):
+        result.requests.append(
+            ("CreateInferenceComponent", component_of(model, arguments))
+        )
+    if arguments.get("update_endpoint"):
         result.remarks.append("the update of an endpoint is converted like a new one")
-    if given.get("explainer_config") is not None:
+    if arguments.get("explainer_config") is not None:
         result.remarks.append(
             "explainer_config is not converted: it is none of a language model's"
         )
 
 
-def _elsewhere(model: Thing, given: Given) -> str:
+def _elsewhere(model: Thing, arguments: Values) -> str:
     """
-    Return by what a model runs where the script does; empty where nothing says so.
+    Return what has a model run where the script does; empty where nothing says so.
     """
-    mode, machine = model.get("mode"), given.get("instance_type")
+    mode, machine = model.get("mode"), arguments.get("instance_type")
     if isinstance(mode, Unknown) and not mode.text.endswith("ENDPOINT"):
         return mode.text
     return machine if machine in ("local", "local_gpu") else ""
 
 
-def _predictor(model: Thing, given: Given) -> Thing:
+def _predictor(model: Thing, arguments: Values) -> Thing:
     names = {
-        "endpoint_name": given.get("endpoint_name") or model.get("endpoint_name"),
-        "inference_component_name": given.get("inference_component_name"),
+        "endpoint_name": arguments.get("endpoint_name") or model.get("endpoint_name"),
+        "inference_component_name": arguments.get("inference_component_name"),
     }
     base = model.get("name") or "endpoint"
     for name, value in names.items():
         is_missing = value is None and (
-            name == "endpoint_name" or given.get("resources") is not None
+            name == "endpoint_name" or arguments.get("resources") is not None
         )
         made = joined([base, "-", Unknown(f"the SDK's {name}", "time")], name)
         model.arguments[name] = made if is_missing else value
@@ -264,19 +266,19 @@ def _jumpstart(model: Thing) -> str | None:
     return str(name) if model.kind == "ModelBuilder" and is_id else None
 
 
-def _with_inference_config(given: Given) -> Given:
+def _with_inference_config(arguments: Values) -> Values:
     """
     Return the arguments of ``ModelBuilder.deploy``, version 3, in the words of 2.
     """
-    config = given.get("inference_config")
+    config = arguments.get("inference_config")
     names = {
         "AsyncInferenceConfig": "async_inference_config",
         "ResourceRequirements": "resources",
         "ServerlessInferenceConfig": "serverless_inference_config",
     }
     if not isinstance(config, Thing) or config.kind not in names:
-        return given
-    return {**given, names[config.kind]: config}
+        return arguments
+    return {**arguments, names[config.kind]: config}
 
 
 def _create_model(model: Thing, result: Outcome) -> None:
@@ -299,12 +301,12 @@ def _create_model(model: Thing, result: Outcome) -> None:
     result.requests.append(("CreateModel", request))
 
 
-def _container_of(model: Thing, result: Outcome) -> Given:
+def _container_of(model: Thing, result: Outcome) -> Values:
     environment = model.get("env", "env_vars") or {}
     if isinstance(environment, dict):
         environment = dict(environment)
         _fill(model, environment, result)
-    container: Given = {"Image": model.get("image_uri", "image") or _image_of(model)}
+    container: Values = {"Image": model.get("image_uri", "image") or _image_of(model)}
     if environment:
         container["Environment"] = environment
     data = model.get("model_data", "s3_model_data_url", "model_path")
@@ -317,7 +319,7 @@ def _container_of(model: Thing, result: Outcome) -> Given:
     return container | present(**{source: data})
 
 
-def _fill(model: Thing, environment: Given, result: Outcome) -> None:
+def _fill(model: Thing, environment: Values, result: Outcome) -> None:
     """
     Add the variables that the SDK sets, and tell of those that it computes.
     """
@@ -371,8 +373,8 @@ def _image_of(model: Thing) -> object:
     return Unknown("image_uri", name="image_uri", why=why)
 
 
-def _share(variant: Given, given: Given) -> None:
-    scaling = given.get("managed_instance_scaling")
+def _share(variant: Values, arguments: Values) -> None:
+    scaling = arguments.get("managed_instance_scaling")
     if not isinstance(scaling, dict):
         return
     variant["ManagedInstanceScaling"] = {
@@ -382,7 +384,7 @@ def _share(variant: Given, given: Given) -> None:
     }
 
 
-def _async(config: object, result: Outcome) -> Given | None:
+def _async(config: object, result: Outcome) -> Values | None:
     if not isinstance(config, Thing):
         return None
     output = config.get("output_path")
@@ -404,46 +406,46 @@ def _async(config: object, result: Outcome) -> Given | None:
     return {"OutputConfig": where} | ({"ClientConfig": client} if most else {})
 
 
-def _session_model(given: Given) -> Outcome:
-    containers = given.get("container_defs")
+def _session_model(arguments: Values) -> Outcome:
+    containers = arguments.get("container_defs")
     name = "Containers" if isinstance(containers, list) else "PrimaryContainer"
     request = {
-        "ModelName": given.get("name"),
-        "ExecutionRoleArn": given.get("role"),
+        "ModelName": arguments.get("name"),
+        "ExecutionRoleArn": arguments.get("role"),
         name: containers,
     } | present(
-        VpcConfig=given.get("vpc_config"),
-        EnableNetworkIsolation=given.get("enable_network_isolation") or None,
+        VpcConfig=arguments.get("vpc_config"),
+        EnableNetworkIsolation=arguments.get("enable_network_isolation") or None,
     )
-    return Outcome(given.get("name"), [("CreateModel", request)])
+    return Outcome(arguments.get("name"), [("CreateModel", request)])
 
 
-def _session_config(given: Given) -> Outcome:
+def _session_config(arguments: Values) -> Outcome:
     request = {
-        "EndpointConfigName": given.get("name"),
-        "ProductionVariants": [variant_of(given)],
-    } | present(KmsKeyId=given.get("kms_key"), Tags=tags_of(given.get("tags")))
-    return Outcome(given.get("name"), [("CreateEndpointConfig", request)])
+        "EndpointConfigName": arguments.get("name"),
+        "ProductionVariants": [variant_of(arguments)],
+    } | present(KmsKeyId=arguments.get("kms_key"), Tags=tags_of(arguments.get("tags")))
+    return Outcome(arguments.get("name"), [("CreateEndpointConfig", request)])
 
 
-def _session_endpoint(given: Given) -> Outcome:
-    name = given.get("endpoint_name")
-    request = {"EndpointName": name, "EndpointConfigName": given.get("config_name")}
+def _session_endpoint(arguments: Values) -> Outcome:
+    name = arguments.get("endpoint_name")
+    request = {"EndpointName": name, "EndpointConfigName": arguments.get("config_name")}
     return Outcome(name, [("CreateEndpoint", request)])
 
 
-def _session_variants(given: Given) -> Outcome:
-    result = Outcome(given.get("name"))
-    name = given.get("name")
+def _session_variants(arguments: Values) -> Outcome:
+    result = Outcome(arguments.get("name"))
+    name = arguments.get("name")
     configuration = {
         "EndpointConfigName": name,
-        "ProductionVariants": given.get("production_variants"),
+        "ProductionVariants": arguments.get("production_variants"),
     } | present(
-        KmsKeyId=given.get("kms_key"),
-        ExecutionRoleArn=given.get("role"),
-        DataCaptureConfig=given.get("data_capture_config_dict"),
-        AsyncInferenceConfig=given.get("async_inference_config_dict"),
-        Tags=tags_of(given.get("tags")),
+        KmsKeyId=arguments.get("kms_key"),
+        ExecutionRoleArn=arguments.get("role"),
+        DataCaptureConfig=arguments.get("data_capture_config_dict"),
+        AsyncInferenceConfig=arguments.get("async_inference_config_dict"),
+        Tags=tags_of(arguments.get("tags")),
     )
     result.requests = [
         ("CreateEndpointConfig", configuration),
@@ -452,22 +454,22 @@ def _session_variants(given: Given) -> Outcome:
     return result
 
 
-def _session_component(given: Given) -> Outcome:
+def _session_component(arguments: Values) -> Outcome:
     request = {
-        "InferenceComponentName": given.get("inference_component_name"),
-        "EndpointName": given.get("endpoint_name"),
-        "VariantName": given.get("variant_name"),
-        "Specification": given.get("specification"),
-        "RuntimeConfig": given.get("runtime_config") or {"CopyCount": 1},
+        "InferenceComponentName": arguments.get("inference_component_name"),
+        "EndpointName": arguments.get("endpoint_name"),
+        "VariantName": arguments.get("variant_name"),
+        "Specification": arguments.get("specification"),
+        "RuntimeConfig": arguments.get("runtime_config") or {"CopyCount": 1},
     }
     return Outcome(None, [("CreateInferenceComponent", request)])
 
 
-_HELPERS: Mapping[str, Callable[[Given], object]] = {
+_HELPERS: Mapping[str, Callable[[Values], object]] = {
     "production_variant": variant_of,
     "container_def": container_of,
 }
-_SESSION: Mapping[str, Callable[[Given], Outcome]] = {
+_SESSION: Mapping[str, Callable[[Values], Outcome]] = {
     "create_model": _session_model,
     "create_endpoint_config": _session_config,
     "create_endpoint": _session_endpoint,
@@ -476,5 +478,5 @@ _SESSION: Mapping[str, Callable[[Given], Outcome]] = {
 }
 
 
-def _given(name: str, called: Called) -> Given:
+def _arguments_of(name: str, called: Called) -> Values:
     return called.by_name(*_POSITIONS.get(name, ()))

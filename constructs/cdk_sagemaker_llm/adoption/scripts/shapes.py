@@ -10,7 +10,7 @@ from typing import Any
 
 from cdk_sagemaker_llm.adoption.scripts.values import Thing, Unknown
 
-Given = dict[str, Any]
+Values = dict[str, Any]
 
 RESOURCES = ("Model", "EndpointConfig", "Endpoint", "InferenceComponent")
 _VARIANT = "AllTraffic"
@@ -37,45 +37,45 @@ _OWN_NAMES = (
 _NAMES = {"gb": "GB", "uri": "Uri"}
 
 
-def variant_of(given: Given) -> Given:
+def variant_of(arguments: Values) -> Values:
     """
     Return a variant as ``sagemaker.production_variant`` makes it.
     """
-    variant: Given = {"VariantName": given.get("variant_name") or _VARIANT}
-    if given.get("model_name") is not None:
-        variant["ModelName"] = given["model_name"]
-        variant["InitialVariantWeight"] = given.get("initial_weight", 1)
-    serverless = given.get("serverless_inference_config")
+    variant: Values = {"VariantName": arguments.get("variant_name") or _VARIANT}
+    if arguments.get("model_name") is not None:
+        variant["ModelName"] = arguments["model_name"]
+        variant["InitialVariantWeight"] = arguments.get("initial_weight", 1)
+    serverless = arguments.get("serverless_inference_config")
     if serverless is not None:
         memory = part_of(serverless, "memory_size_in_mb") or 2048
         most = part_of(serverless, "max_concurrency") or 5
         variant["ServerlessConfig"] = {"MemorySizeInMB": memory, "MaxConcurrency": most}
         return variant
-    variant["InitialInstanceCount"] = given.get("initial_instance_count") or 1
-    variant["InstanceType"] = given.get("instance_type") or Unknown(
+    variant["InitialInstanceCount"] = arguments.get("initial_instance_count") or 1
+    variant["InstanceType"] = arguments.get("instance_type") or Unknown(
         "instance_type", name="instance_type", why="the SDK chooses an instance type"
     )
-    fields = {api: given.get(name) for name, api in _VARIANT_FIELDS.items()}
+    fields = {api: arguments.get(name) for name, api in _VARIANT_FIELDS.items()}
     return variant | present(**fields)
 
 
-def container_of(given: Given) -> Given:
+def container_of(arguments: Values) -> Values:
     """
     Return a container as ``sagemaker.container_def`` makes it.
     """
-    return {"Image": given.get("image_uri")} | present(
-        Environment=given.get("env"), ModelDataUrl=given.get("model_data_url")
+    return {"Image": arguments.get("image_uri")} | present(
+        Environment=arguments.get("env"), ModelDataUrl=arguments.get("model_data_url")
     )
 
 
-def component_of(model: Thing, given: Given) -> Given:
+def component_of(model: Thing, arguments: Values) -> Values:
     """
     Return the request for a component, as ``Model.deploy`` makes it.
     """
-    resources = given.get("resources")
+    resources = arguments.get("resources")
     requests = part_of(resources, "requests") or {}
     limits = part_of(resources, "limits") or {}
-    compute: Given = {}
+    compute: Values = {}
     copies: object = 1
     if isinstance(requests, dict):
         compute = {
@@ -85,8 +85,8 @@ def component_of(model: Thing, given: Given) -> Given:
     if isinstance(limits, dict) and limits.get("memory"):
         compute["MaxMemoryRequiredInMb"] = limits["memory"]
     names = ("model_data_download_timeout", "container_startup_health_check_timeout")
-    startup = present(**{_VARIANT_FIELDS[name]: given.get(name) for name in names})
-    specification: Given = {
+    startup = present(**{_VARIANT_FIELDS[name]: arguments.get(name) for name in names})
+    specification: Values = {
         "ModelName": model.get("name"),
         "ComputeResourceRequirements": compute,
     }
@@ -97,10 +97,10 @@ def component_of(model: Thing, given: Given) -> Given:
         "Specification": specification
         | ({"StartupParameters": startup} if startup else {}),
         "RuntimeConfig": {"CopyCount": copies},
-    } | present(Tags=tags_of(given.get("tags")))
+    } | present(Tags=tags_of(arguments.get("tags")))
 
 
-def capture_of(config: object) -> Given | None:
+def capture_of(config: object) -> Values | None:
     """
     Return what a ``DataCaptureConfig`` asks for; ``None`` of anything else.
     """
@@ -165,7 +165,7 @@ def part_of(thing: object, name: str) -> Any:  # noqa: ANN401 - whatever it was 
     return thing.get(name) if isinstance(thing, Thing) else None
 
 
-def present(**values: object) -> Given:
+def present(**values: object) -> Values:
     """
     Return values by their names, without those that are ``None``.
     """

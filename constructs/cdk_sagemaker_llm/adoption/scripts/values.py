@@ -117,7 +117,7 @@ class Thing:
 @dataclass(frozen=True)
 class Called:
     """
-    A call of a function, with what it is called with.
+    A call of a function, with its arguments.
 
     Args:
         node: The call, as it stands there.
@@ -125,15 +125,15 @@ class Called:
         owner: The object that it is a method of, or what it is looked up in; ``None``
             of a function's bare name.
 
-        arguments: What it is called with.
+        arguments: The positional arguments.
 
-        given: The keywords among that.
+        keywords: The keyword arguments.
     """
 
     node: ast.Call
     owner: Any
     arguments: list[Any]
-    given: dict[str, Any]
+    keywords: dict[str, Any]
 
     @property
     def name(self) -> str:
@@ -165,9 +165,9 @@ class Called:
 
     def by_name(self, *names: str) -> dict[str, Any]:
         """
-        Return what it is called with by names: of the first arguments as well.
+        Return its arguments by their names, the positional ones as well.
         """
-        return {**dict(zip(names, self.arguments, strict=False)), **self.given}
+        return {**dict(zip(names, self.arguments, strict=False)), **self.keywords}
 
     def unknown(self, **said: Any) -> Unknown:  # noqa: ANN401 - fields of Unknown
         """

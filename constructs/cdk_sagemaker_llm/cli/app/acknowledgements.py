@@ -151,15 +151,15 @@ def acknowledge(
     needed: set[Acknowledgement] = set()
     left = []
     for report in reports:
-        findings, known = [], list(report.acknowledged)
+        findings, entries = [], list(report.acknowledged)
         for finding in report.findings:
             mine = [one for one in acknowledgements if one.is_of(report, finding)]
             needed.update(mine)
             if mine:
-                known.append(Acknowledged(finding, mine[0].reason, mine[0].source))
+                entries.append(Acknowledged(finding, mine[0].reason, mine[0].source))
             else:
                 findings.append(finding)
-        left.append(replace(report, findings=findings, acknowledged=tuple(known)))
+        left.append(replace(report, findings=findings, acknowledged=tuple(entries)))
     unneeded = dict.fromkeys(
         one for one in acknowledgements if one not in needed and not one.of_annotation
     )

@@ -109,7 +109,7 @@ def adopted(deployment: Deployment) -> Adopted:
 
 def _by_words(remarks: Mapping[str, Sequence[str]]) -> list[Remark]:
     """
-    Return each remark once, with all that it is of.
+    Return each remark once, with everything that it is about.
     """
     places: dict[str, list[str]] = {}
     for place, rows in remarks.items():
@@ -171,12 +171,12 @@ class _Trial:
         Run the lines of each block; begin anew where one was half made.
         """
         names: dict[str, Any] = {"self": stack, "_HERE": _NoFiles()}
-        given: set[str] = set()
+        variables: set[str] = set()
         for block in self.app.writer.blocks:
             is_made = False
             while not is_made:
                 lines = self.app.lines_of(block)
-                self._run(self.app.given_lines(given), names)
+                self._run(self.app.given_lines(variables), names)
                 try:
                     self._run(lines, names)
                 except Exception as fault:
@@ -257,7 +257,7 @@ class _Trial:
 
     def _compare(self) -> bool:
         """
-        Hold each resource against what is wanted.
+        Hold each resource of the app against the one that exists.
         """
         paths = {
             body.get("Metadata", {}).get("aws:cdk:path", name): name
@@ -285,7 +285,7 @@ class _Trial:
                     ".".join(where),
                     self._set_value(where, value, resource),
                 )
-                for where, value in differences(_wanted(resource), found)
+                for where, value in differences(_properties_of(resource), found)
             ]
             if not settings:
                 continue
@@ -341,12 +341,12 @@ class _Trial:
         if name in self.logical_ids:
             return self.logical_ids[name].physical_id
         deployment = self.app.deployment
-        known = {
+        pseudo_parameters = {
             "AWS::AccountId": deployment.account,
             "AWS::Region": deployment.region,
             "AWS::Partition": _partition(deployment),
         }
-        return known.get(name) or value
+        return pseudo_parameters.get(name) or value
 
 
 class _NoFiles:
@@ -370,7 +370,7 @@ def _stand_in(stack: Stack, name: str) -> str:
     return CfnParameter(stack, pascal(name)).value_as_string
 
 
-def _wanted(resource: AdoptedResource) -> dict[str, Any]:
+def _properties_of(resource: AdoptedResource) -> dict[str, Any]:
     return _in_order(dict(resource.properties))
 
 

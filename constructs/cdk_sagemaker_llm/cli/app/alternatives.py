@@ -39,7 +39,7 @@ _WORTH = 1.0
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Proposal:
     """
-    What would do instead.
+    What could take the place of a variant.
 
     Args:
         answer: What was found, of one model or of several.
@@ -210,9 +210,9 @@ def read_alternatives(
         reasons = "".join(f"\n{why}" for why in hosted.left_out)
         raise ValueError(f"{path} hosts no endpoint that can be played out{reasons}")
     if not variants:
-        known = ", ".join(one.endpoint for one in hosted.variants)
+        names = ", ".join(one.endpoint for one in hosted.variants)
         raise ValueError(
-            f"--endpoint must be in one of these names: {known}; got {endpoint!r}"
+            f"--endpoint must be in one of these names: {names}; got {endpoint!r}"
         )
     app = App.read(path)
     found = []
@@ -266,10 +266,10 @@ class _Reader:
         found = [
             (hours, prices(kind)) for kind, hours in outcome.instance_hours.items()
         ]
-        known = [hours * price for hours, price in found if price is not None]
-        if len(known) < len(found):
+        costs = [hours * price for hours, price in found if price is not None]
+        if len(costs) < len(found):
             return None
-        return sum(known) * HOURS_A_MONTH * _HOUR / outcome.duration
+        return sum(costs) * HOURS_A_MONTH * _HOUR / outcome.duration
 
     def _models(self, result: VariantResult, cost: float | None) -> dict[str, Result]:
         outcome, found = result.outcome, {}
@@ -280,8 +280,8 @@ class _Reader:
             if why:
                 self._tell(f"of {model.name}, {why}")
                 continue
-            asked = replace(self._question, traffic=workload.traffic)
-            sizing = Sizing(workload.service, Load.of(asked), asked.objective)
+            question = replace(self._question, traffic=workload.traffic)
+            sizing = Sizing(workload.service, Load.of(question), question.objective)
             found[model.name] = result_of(
                 outcome.workloads[model.name],
                 sizing,
@@ -301,7 +301,7 @@ class _Reader:
         served = model.served
         if _unknown(model) or served.model is None:
             return None, None
-        asked = replace(
+        question = replace(
             self._question,
             model=served.model,
             traffic=workload.traffic,
@@ -315,11 +315,11 @@ class _Reader:
                 f"{served.model} runs on an image whose engine choose has no times of; "
                 "the engines that it knows are looked at"
             )
-        elif own in asked.engines:
-            same = self._proposal(replace(asked, engines=(own,), quantized=False))
-        if asked.engines == (own,) and not asked.quantized:
+        elif own in question.engines:
+            same = self._proposal(replace(question, engines=(own,), quantized=False))
+        if question.engines == (own,) and not question.quantized:
             return same, None
-        return same, self._proposal(asked)
+        return same, self._proposal(question)
 
     def _together(
         self, result: VariantResult
@@ -328,7 +328,7 @@ class _Reader:
         if any(map(_unknown, models)):
             self._tell("what else would do is looked for where all models are known")
             return None, None
-        asked = [
+        questions = [
             replace(
                 self._question,
                 model=model.served.model or "",
@@ -343,16 +343,18 @@ class _Reader:
         same = None
         engine = own.pop()
         if not own and engine is not None and engine in self._question.engines:
-            one = [replace(each, engines=(engine,), quantized=False) for each in asked]
+            one = [
+                replace(each, engines=(engine,), quantized=False) for each in questions
+            ]
             same = self._of_several(one)
-        if asked[0].engines == (engine,) and not asked[0].quantized:
+        if questions[0].engines == (engine,) and not questions[0].quantized:
             return same, None
-        return same, self._of_several(asked)
+        return same, self._of_several(questions)
 
-    def _of_several(self, asked: Sequence[Question]) -> Proposal | None:
+    def _of_several(self, questions: Sequence[Question]) -> Proposal | None:
         budget = self._question.budget
         try:
-            found = choose_together(asked, budget=budget, progress=self._progress)
+            found = choose_together(questions, budget=budget, progress=self._progress)
         except ValueError as fault:
             self._tell(str(fault))
             return None
@@ -360,9 +362,9 @@ class _Reader:
         changes = tuple(lines.changes()) if found.keeps else ()
         return Proposal(answer=found, changes=changes)
 
-    def _proposal(self, asked: Question) -> Proposal | None:
+    def _proposal(self, question: Question) -> Proposal | None:
         try:
-            answer = choose(asked, progress=self._progress)
+            answer = choose(question, progress=self._progress)
         except ValueError as fault:
             self._tell(str(fault))
             return None

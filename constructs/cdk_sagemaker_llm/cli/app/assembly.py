@@ -184,14 +184,14 @@ def unknown_version(path: Path) -> str:
     from importlib import metadata  # noqa: PLC0415 - slow to load
 
     try:
-        known = metadata.version("aws-cdk.cloud-assembly-schema")
+        schema_version = metadata.version("aws-cdk.cloud-assembly-schema")
     except metadata.PackageNotFoundError:
         return ""
-    if _major(written) <= _major(known):
+    if _major(written) <= _major(schema_version):
         return ""
     return (
-        f"{MANIFEST} is of version {written}, and the installed CDK writes {known}: "
-        "what is new in it is not seen"
+        f"{MANIFEST} is of version {written}, and the installed CDK writes "
+        f"{schema_version}: what is new in it is not seen"
     )
 
 
@@ -355,6 +355,6 @@ def _files_of(manifest: Path) -> Mapping[str, str]:
 def masked(template: str) -> str:
     """
     Mask the hashes of assets in a template's text, which change with every line of the
-    files that they are of.
+    assets' files.
     """
     return _ANY_HASH.sub("<asset hash>", template)

@@ -90,7 +90,7 @@ class Lines:
 
     def of_model(self) -> Iterator[_Line]:
         """
-        Give what the model and its engine are told.
+        Walk through the changes to what the model and its engine are told.
         """
         model, setup = self._model, self._candidate.setup
         served = self._served()
@@ -134,13 +134,13 @@ class Lines:
 
     def _target(self) -> Place | None:
         model, hosted = self._model, self._hosted
-        wanted = Target(hosted.endpoint, model.name)
+        target = Target(hosted.endpoint, model.name)
         if model.needs is not None:
-            wanted = Target(model.name)
+            target = Target(model.name)
         targets = self._app.of_type("ScalableTarget", _AUTO_SCALING)
-        found = (one for one in targets if self._app.target_of(one) == wanted)
-        target = next(found, None)
-        return None if target is None else place_of(target.stack, target.name)
+        found = (one for one in targets if self._app.target_of(one) == target)
+        resource = next(found, None)
+        return None if resource is None else place_of(resource.stack, resource.name)
 
 
 class HostLines:
@@ -204,13 +204,13 @@ def engine_of(image: str) -> Engine | None:
     Return the engine of an image, by the name that a question has for it; ``None`` for
     one that is not looked at.
     """
-    known = image_at(image)
-    if known is None:
+    entry = image_at(image)
+    if entry is None:
         return None
-    if known.family in LMI:
-        return "lmi-vllm" if known.family == "djl-lmi" else None
-    version = pinned_version(known.family, known.version)
-    release = find_engine_release(known.family, version)
+    if entry.family in LMI:
+        return "lmi-vllm" if entry.family == "djl-lmi" else None
+    version = pinned_version(entry.family, entry.version)
+    release = find_engine_release(entry.family, version)
     if release is None:
         return None
     if release.engine == "vllm":

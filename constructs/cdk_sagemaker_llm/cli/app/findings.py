@@ -255,7 +255,7 @@ def _container_report(
         artifact = artifact_files(stack, container)
     except (ArtifactError, OSError) as fault:
         return Report(subject, ended, is_checked=False, fault=str(fault))
-    known = _Subject(
+    container_subject = _Subject(
         image,
         container,
         artifact.files,
@@ -264,8 +264,8 @@ def _container_report(
         hosts,
         left_open,
     )
-    left_out = tuple(_left_out(known))
-    found = [*_read_findings(subject, artifact), *_findings(known)]
+    left_out = tuple(_left_out(container_subject))
+    found = [*_read_findings(subject, artifact), *_findings(container_subject)]
     is_checked = bool(artifact.sizes or _environment(container) or not left_out)
     return Report(subject, ended + found, is_checked=is_checked, left_out=left_out)
 
@@ -381,8 +381,8 @@ def _accelerators(app: App, model: str) -> int | None:
         ]
         if not found:
             continue
-        if known := _fewest(found):
-            return known
+        if fewest := _fewest(found):
+            return fewest
         break
     for config in app.configs():
         for variant in config.every_variant:

@@ -78,14 +78,14 @@ def read_needs(path: Path, *, account: str = "", region: str, partition: str) ->
     """
     assembly = read_app(path)
     for stack in assembly.stacks:
-        known = {
+        pseudo_parameters = {
             "AWS::Region": stack.region or region,
             "AWS::Partition": partition,
             "AWS::URLSuffix": "amazonaws.com" + (".cn" if "cn" in partition else ""),
             **({"AWS::AccountId": account} if account else {}),
         }
         parameters = stack.content.setdefault("Parameters", {})  # type: ignore[attr-defined] # as it was read
-        for name, value in known.items():
+        for name, value in pseudo_parameters.items():
             # Like a parameter with a default, so that mappings by region are found.
             parameters[name] = {"Type": "String", "Default": value}
     app = App(assembly)
@@ -107,7 +107,7 @@ def _place(stack: Stack, name: str, region: str) -> Place:
     return Place(label, deployed, stack.region or region, tuple(path))
 
 
-def _known(value: object) -> str:
+def _text(value: object) -> str:
     """
     Return a value as text; empty where deployment alone knows it.
     """
@@ -134,7 +134,7 @@ def _read_fleets(app: App, found: Needs, region: str) -> None:
                         updating=_updating(endpoint, one.most_instances),
                         is_choice=bool(plan.fallbacks),
                         subnets=subnets,
-                        reservation=_known(reserved.get("MlReservationArn")),
+                        reservation=_text(reserved.get("MlReservationArn")),
                     )
                 )
 
@@ -150,7 +150,7 @@ def _network(
         network = map_of(model.properties, "VpcConfig") or network
     subnets = network.get("Subnets")
     named = subnets if isinstance(subnets, list) else []
-    return tuple(filter(None, map(_known, named)))
+    return tuple(filter(None, map(_text, named)))
 
 
 def _updating(endpoint: Resource, most: int) -> int:
@@ -179,7 +179,7 @@ def _read_container(
     app: App, home: Resource, container: Shape, found: Needs, region: str
 ) -> None:
     place = _place(home.stack, home.name, region)
-    if image := _known(container.get("Image")):
+    if image := _text(container.get("Image")):
         found.images.append(Image(place, image))
     source = map_of(map_of(container, "ModelDataSource"), "S3DataSource")
     is_prefix = source.get("S3DataType", "S3Prefix") == "S3Prefix"
@@ -203,7 +203,7 @@ def _read_container(
 
 
 def _add_data(found: Needs, place: Place, value: object, kind: DataKind) -> None:
-    address = _known(value)
+    address = _text(value)
     scheme, _, rest = address.partition("://")
     bucket, _, key = rest.partition("/")
     if scheme == "s3" and bucket and not _ASSET.search(address):
@@ -241,7 +241,7 @@ def _read_resource(place: Place, kind: str, properties: Shape, found: Needs) -> 
         _read_value(place, kind, name, value, found)
     if kind in _NAMES:
         key, what = _NAMES[kind]
-        if chosen := _known(properties.get(key)):
+        if chosen := _text(properties.get(key)):
             found.names.append(NewName(place, what, chosen))
     if kind == "AWS::ApplicationAutoScaling::ScalableTarget":
         role = str(properties.get("RoleARN", _SERVICE_ROLE))
@@ -252,12 +252,12 @@ def _read_resource(place: Place, kind: str, properties: Shape, found: Needs) -> 
 def _read_value(
     place: Place, kind: str, name: str, value: object, found: Needs
 ) -> None:
-    if name in _KEYS and (key := _known(value)):
+    if name in _KEYS and (key := _text(value)):
         _add(found.keys, Named(place, key))
     elif name in _WRITTEN:
         _add_data(found, place, value, "bucket")
     elif name == "ExecutionRoleArn" and kind.startswith(_HOSTING):
-        if role := _known(value):
+        if role := _text(value):
             _add(found.roles, Named(place, role))
     elif isinstance(value, str) and value.startswith("subnet-"):
         _add(found.subnets, Named(place, value))
@@ -292,13 +292,13 @@ def _read_order(stack: Stack, place: Place, order: object, found: Needs) -> None
         ordered = json.loads(str(order))
     except ValueError:
         return
-    model = _known(ordered.get("model_id"))
+    model = _text(ordered.get("model_id"))
     if _MODEL.match(model):
         token = next(_secrets_of_builds(stack, place), None)
         if token is not None:
             _add(found.secrets, token)
         found.models.append(
-            HubModel(place, model, _known(ordered.get("revision")), token)
+            HubModel(place, model, _text(ordered.get("revision")), token)
         )
 
 
@@ -307,7 +307,7 @@ def _secrets_of_builds(stack: Stack, place: Place) -> Iterator[Secret]:
         for one in maps_of(
             map_of(evaluate(stack, project), "Environment"), "EnvironmentVariables"
         ):
-            found = _BUILD_SECRET.match(_known(one.get("Value")))
+            found = _BUILD_SECRET.match(_text(one.get("Value")))
             if one.get("Type") == "SECRETS_MANAGER" and found:
                 is_token = one.get("Name") in _TOKENS
                 yield Secret(place, found["name"], found["key"] or "", is_token)
@@ -315,7 +315,7 @@ def _secrets_of_builds(stack: Stack, place: Place) -> Iterator[Secret]:
 
 def _read_parameters(stack: Stack, found: Needs, place: Place) -> None:
     made = {
-        _known(evaluate(peer, one.get("Name")))
+        _text(evaluate(peer, one.get("Name")))
         for peer in stack.peers
         for _, one in peer.of_type("Parameter", "SSM")
     }

@@ -100,7 +100,7 @@ def _fleet(
     app: App, endpoint: Resource, config: EndpointConfig, kind: str
 ) -> Iterator[Finding]:
     """
-    Check that the instances are of a kind and a number that moves in parts.
+    Check that the kind and the number of the instances let them move in parts.
     """
     if kind == "ROLLING" and len(config.variants) > 1:
         yield EXCLUDED.finding(

@@ -247,7 +247,7 @@ def _acts_on(app: App, alarm: Resource, policy: Resource) -> bool:
 @dataclass(frozen=True, slots=True)
 class _Naming:
     """
-    Names what a metric is of as the app does, and refuses what no run computes.
+    Names the subject of a metric as the app does, and refuses what no run computes.
     """
 
     app: App

@@ -219,9 +219,9 @@ def _converted(
     Convert a block; what is null is not there, unless it is known after apply.
     """
     found: dict[str, Any] = {}
-    known = _map(value)
-    for key in {**known, **_map(unknown)}:
-        inner, is_open = known.get(key), _of(unknown, key)
+    values = _map(value)
+    for key in {**values, **_map(unknown)}:
+        inner, is_open = values.get(key), _of(unknown, key)
         expression = _of(written, key)
         name = _WORDS.get(key, _pascal(key))
         if is_open is True:

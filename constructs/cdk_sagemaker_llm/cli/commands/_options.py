@@ -178,7 +178,7 @@ def moment(flag: str, text: str) -> datetime:
 
 
 def named_numbers(
-    flag: str, arguments: Sequence[str], known: Mapping[str, str]
+    flag: str, arguments: Sequence[str], choices: Mapping[str, str]
 ) -> dict[str, str]:
     """
     Read several ``name=value``; the values are left as they are.
@@ -186,8 +186,8 @@ def named_numbers(
     found = {}
     for text in arguments:
         name, sign, value = text.partition("=")
-        if not sign or name not in known:
-            examples = ", ".join(f"{key}={value}" for key, value in known.items())
+        if not sign or name not in choices:
+            examples = ", ".join(f"{key}={value}" for key, value in choices.items())
             raise ValueError(f"{flag} must be one of {examples}, got {text!r}")
         found[name] = value
     return found

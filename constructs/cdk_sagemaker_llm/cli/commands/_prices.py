@@ -92,11 +92,11 @@ def _from_file(path: Path) -> Prices:
 def _of_one_source(
     dollars: Mapping[str, float], *, origin: str, region: str = "", date: str = ""
 ) -> Prices:
-    known = {
+    prices = {
         name: Price(usd_per_hour=float(price), region=region, date=date, source=origin)
         for name, price in dollars.items()
     }
-    return Prices(known, origin=origin, region=region)
+    return Prices(prices, origin=origin, region=region)
 
 
 def _no_prices(why: str) -> ValueError:

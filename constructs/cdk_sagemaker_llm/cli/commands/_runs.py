@@ -198,9 +198,9 @@ class Subject:
                 f"{path} hosts no endpoint that can be played out{reasons}"
             )
         if not found:
-            known = ", ".join(one.endpoint for one in app.variants)
+            names = ", ".join(one.endpoint for one in app.variants)
             raise ValueError(
-                f"--endpoint must be in one of these names: {known}; got "
+                f"--endpoint must be in one of these names: {names}; got "
                 f"{self.endpoint!r}"
             )
         return replace(app, variants=found)

@@ -378,8 +378,8 @@ class Fitting:
         """
         if self.path is None or self.served is None:
             return []
-        known = self.copies or benchmark.copies
-        copies = known or 1
+        number = self.copies or benchmark.copies
+        copies = number or 1
         probe = Probe(copies=copies, alone=self.alone, max_sequences=self.max_sequences)
         fitted = save_service_times(self.path, benchmark, probe, self.served)
         of = "1 copy" if copies == 1 else f"one of {copies} copies"
@@ -387,7 +387,7 @@ class Fitting:
             f"service times of {of} are in {self.path}:",
             *(f"- {each}" for each in fitted.found),
             *(f"- not sure: {each}" for each in fitted.warnings),
-            *([] if known else [_UNKNOWN_COPIES]),
+            *([] if number else [_UNKNOWN_COPIES]),
         ]
 
 

@@ -129,12 +129,12 @@ class _Chat:
             note("the message is not in the history; send it again, or another")
             return False
         paper.end()
-        self._told(answering)
+        self._print_answer(answering)
         if answering.answer.text:
             self._conversation.keep(text, answering.answer.text)
         return True
 
-    def _told(self, answering: Answering) -> None:
+    def _print_answer(self, answering: Answering) -> None:
         answer = answering.answer
         if self._as_json:
             facts = answer_facts(answer, answering.seconds, answering.first)

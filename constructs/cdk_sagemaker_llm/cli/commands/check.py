@@ -149,14 +149,14 @@ def check(
             backend=_one_of("--serving", backend, BACKENDS),
         )
         chosen = _format(output_format, as_json=as_json)
-        known = _acknowledgements(acknowledgements)
+        entries = _acknowledgements(acknowledgements)
     except MisuseError as fault:
         typer.echo(f"sagemaker-llm check: {fault}", err=True)
         raise typer.Exit(MISUSE) from fault
     reports = [report for path in paths for report in _reports(path, target)]
     for path in paths:
-        known += acknowledged_in(path)
-    reports, unneeded = acknowledge(reports, known)
+        entries += acknowledged_in(path)
+    reports, unneeded = acknowledge(reports, entries)
     for reason in _faults(reports):
         typer.echo(f"sagemaker-llm check: {reason}", err=True)
     if chosen is not Format.TEXT or len(_faults(reports)) < len(reports):
@@ -213,9 +213,9 @@ def _faults(reports: Sequence[Report]) -> list[str]:
     return [report.fault for report in reports if report.fault]
 
 
-def _one_of(name: str, value: str | None, known: Sequence[str]) -> str | None:
-    if value is not None and value not in known:
-        raise MisuseError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+def _one_of(name: str, value: str | None, choices: Sequence[str]) -> str | None:
+    if value is not None and value not in choices:
+        raise MisuseError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
     return value
 
 
@@ -319,9 +319,9 @@ def _report(subject: str, artifact: Artifact, target: Target) -> Report:
 
     read = read_findings(subject, artifact)
     if target.container is not None and target.version is not None:
-        known = image_findings(target.container, target.version)
+        of_image = image_findings(target.container, target.version)
         checked = _check(artifact, target, target.container, target.version)
-        warnings = [one for one in known if one.severity is Severity.WARNING]
+        warnings = [one for one in of_image if one.severity is Severity.WARNING]
         return Report(subject, [*read, *checked, *warnings])
     best = _best_report(subject, artifact, target)
     # What cannot be read no image takes.

@@ -219,7 +219,7 @@ class Around:
     """
 
     def __init__(self) -> None:
-        self._told: float | None = None
+        self._signal_time: float | None = None
         self._group: int | None = None
         self._before: dict[int, Callable[[int, FrameType | None], object] | int] = {}
 
@@ -250,7 +250,7 @@ class Around:
                 try:
                     status = self._outcome(running, group, check)
                 finally:
-                    if self._told is not None or running.poll() is None:
+                    if self._signal_time is not None or running.poll() is None:
                         guard.end_group(group)
                         running.wait()
             if lent and running.returncode == -signal.SIGINT:
@@ -261,12 +261,15 @@ class Around:
     def _outcome(
         self, running: subprocess.Popen[bytes], group: int, check: Callable[[], None]
     ) -> int:
-        if self._told is not None:
+        if self._signal_time is not None:
             # It may have come while the command was not yet itself.
             guard.tell(group, signal.SIGTERM)
         while running.poll() is None:
             check()
-            if self._told is not None and time.monotonic() > self._told + guard.GRACE:
+            if (
+                self._signal_time is not None
+                and time.monotonic() > self._signal_time + guard.GRACE
+            ):
                 guard.tell(group, signal.SIGKILL)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 running.wait(_POLL)
@@ -277,7 +280,7 @@ class Around:
     def _pass_on(self, number: int, _: FrameType | None) -> None:
         if self._group is None:
             raise EndedError(number)
-        self._told = self._told or time.monotonic()
+        self._signal_time = self._signal_time or time.monotonic()
         guard.tell(self._group, number)
 
 

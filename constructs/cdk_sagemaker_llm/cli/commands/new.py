@@ -107,14 +107,14 @@ def new(
         check_name(folder.resolve().name)
         is_said = any(is_given(command, name) for name in _OPTIONS)
         if not is_said and sys.stdin.isatty() and sys.stdout.isatty():
-            wishes = _asked(wishes)
+            wishes = _answers(wishes)
         starter = _starter(folder.resolve().name, wishes)
         has_snapshots = write(starter, folder.resolve())
     except (ValueError, OSError) as fault:
         for line in str(fault).splitlines():
             typer.echo(f"sagemaker-llm new: {line}", err=True)
         raise typer.Exit(MISUSE) from fault
-    typer.echo(_told(folder, starter, has_snapshots=has_snapshots))
+    typer.echo(_next_steps(folder, starter, has_snapshots=has_snapshots))
 
 
 def _check_empty(folder: Path) -> None:
@@ -130,7 +130,7 @@ def _check_empty(folder: Path) -> None:
         )
 
 
-def _asked(wishes: _Wishes) -> _Wishes:
+def _answers(wishes: _Wishes) -> _Wishes:
     model = typer.prompt("Model on the Hugging Face Hub", default=wishes.model)
     revision = None
     if model != _MODEL:
@@ -245,7 +245,7 @@ def _findings(model: str, instance_type: str) -> tuple[Finding, ...]:
     )
 
 
-def _told(folder: Path, starter: Starter, *, has_snapshots: bool) -> str:
+def _next_steps(folder: Path, starter: Starter, *, has_snapshots: bool) -> str:
     pytest = "pytest" if has_snapshots else "pytest --snapshot-update"
     lines = [
         f"{folder} has an app with {starter.model_id} on {starter.instance_type}.",

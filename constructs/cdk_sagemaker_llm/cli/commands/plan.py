@@ -296,10 +296,10 @@ def _architecture(model: str) -> ModelArchitecture:
 
 
 def _demand(serving: str, version: str | None) -> Demand:
-    known = (*_ENGINES, *_OTHERS)
-    if serving not in known:
+    names = (*_ENGINES, *_OTHERS)
+    if serving not in names:
         raise ValueError(
-            f"--serving must be one of {', '.join(known)}, got {serving!r}"
+            f"--serving must be one of {', '.join(names)}, got {serving!r}"
         )
     demand = _usual_demand(serving)
     if version is not None and demand.engine not in _VERSIONED:

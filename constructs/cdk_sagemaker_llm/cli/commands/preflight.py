@@ -69,7 +69,7 @@ def preflight(
         if as_policy:
             _print_policy(path, reader)
             return
-        found = _asked(path, reader, account, with_hub=hub)
+        found = _preflight(path, reader, account, with_hub=hub)
     except (AssemblyError, MisuseError) as fault:
         typer.echo(f"sagemaker-llm preflight: {fault}", err=True)
         raise typer.Exit(MISUSE) from fault
@@ -92,7 +92,7 @@ def _print_policy(path: Path, reader: AccountReader) -> None:
     print_policy(calls_for(needs, partition))
 
 
-def _asked(
+def _preflight(
     path: Path, reader: AccountReader, options: AccountOptions, *, with_hub: bool
 ) -> Preflight:
     from cdk_sagemaker_llm.account.hub import Hub  # noqa: PLC0415 - as above

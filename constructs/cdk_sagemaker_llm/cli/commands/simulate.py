@@ -354,8 +354,8 @@ def _faults(
         if flag in flags and users is not None:
             yield f"{flag} has no effect on --users; leave one of the two out"
         elif flag in flags and shape not in shapes:
-            known = ", ".join(shapes)
-            yield f"{flag} has no effect on --traffic {shape}; it shapes {known}"
+            names = ", ".join(shapes)
+            yield f"{flag} has no effect on --traffic {shape}; it shapes {names}"
 
 
 def _prices(costs: PriceOptions, region: str) -> Prices:

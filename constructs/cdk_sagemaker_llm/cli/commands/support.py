@@ -180,14 +180,14 @@ def _verdicts(
 
 
 def _releases(engine: str, release: str | None) -> Sequence[str]:
-    known = known_releases(engine)
+    releases = known_releases(engine)
     if release is None:
-        return known
-    found = [one for one in known if release_key(one) == release_key(release)]
+        return releases
+    found = [one for one in releases if release_key(one) == release_key(release)]
     if not found:
         raise ValueError(
             f"no catalogued image has {ENGINES[engine]} {release}; they have "
-            f"{', '.join(known)}"
+            f"{', '.join(releases)}"
         )
     return found
 

@@ -165,19 +165,19 @@ def code(label: str, text: str) -> str:
 
 
 def _scatter(answer: Answer, unit: str, time: Callable[[Choice], float]) -> str:
-    shown = [
+    choices = [
         one
         for one in answer.choices
         if math.isfinite(one.cost) and math.isfinite(time(one))
     ]
-    inside = [one for one in shown if _is_good(one, answer.question)]
+    inside = [one for one in choices if _is_good(one, answer.question)]
     kept = set(map(id, inside))
-    points = {id(one): Point(one.cost, time(one), _title(one, time)) for one in shown}
-    best = [points[id(one)] for one in shown if not one.reason]
+    points = {id(one): Point(one.cost, time(one), _title(one, time)) for one in choices}
+    best = [points[id(one)] for one in choices if not one.reason]
     good = [points[id(one)] for one in inside]
     front = list(front_of(good))
     behind = [one for one in good if one not in front]
-    missing = [points[id(one)] for one in shown if id(one) not in kept]
+    missing = [points[id(one)] for one in choices if id(one) not in kept]
     return Scatter(
         _COST,
         unit,

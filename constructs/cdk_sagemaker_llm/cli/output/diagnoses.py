@@ -24,8 +24,8 @@ _VERDICTS = {"fine": "ok", "going": "..", "failed": "!!"}
 
 def diagnosis_lines(evidence: Evidence, diagnosis: Diagnosis) -> Iterator[str]:
     """
-    Write a diagnosis for a reader: how things are, the likeliest cause, the others, and
-    what was not asked.
+    Write a diagnosis for a reader: the state of things, the likeliest cause, the
+    others, and what was not asked.
     """
     yield f"{evidence.kind} {evidence.name} in {evidence.region}, {evidence.time}"
     yield from _states(diagnosis)
@@ -125,9 +125,9 @@ def _cause(cause: Cause) -> Iterator[str]:
 
 
 def _catchers(symptom: Symptom) -> Iterator[str]:
-    known = rules()
+    all_rules = rules()
     for code in symptom.rules:
-        yield f"{code}: {known[code].finds}"
+        yield f"{code}: {all_rules[code].finds}"
     for command in symptom.commands:
         yield f"sagemaker-llm {command}"
 

@@ -111,7 +111,9 @@ def _variant_facts(result: VariantResult, prices: Prices) -> dict[str, Any]:
                 "is_estimate": is_estimated(result, name),
                 "figures": figures_of(result, name),
                 # What is not by the minute is among the figures.
-                "minutes": asdict(replace(series, latencies=None), dict_factory=_known),
+                "minutes": asdict(
+                    replace(series, latencies=None), dict_factory=_without_none
+                ),
                 "activities": [
                     {**asdict(one), "time": one.time - begin}
                     for one in outcome.activities.get(name, ())
@@ -130,7 +132,7 @@ def _variant_facts(result: VariantResult, prices: Prices) -> dict[str, Any]:
     }
 
 
-def _known(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_none(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return {name: value for name, value in pairs if value is not None}
 
 

@@ -44,9 +44,9 @@ def lines(
     for report in reports:
         for finding in report.findings:
             yield f"{report.subject}: {finding.severity} {finding}"
-        for known in report.acknowledged:
+        for entry in report.acknowledged:
             yield (
-                f"acknowledged: {report.subject}: {known.finding.code}: {known.reason}"
+                f"acknowledged: {report.subject}: {entry.finding.code}: {entry.reason}"
             )
         if report.images:
             yield f"{report.subject}: taken by {ranges(report.images)}"
@@ -102,11 +102,11 @@ def as_json(reports: Sequence[Report], unneeded: Sequence[Acknowledgement] = ())
     acknowledged = [
         {
             "subject": report.subject,
-            **_as_map(known.finding, report),
-            "reason": known.reason,
+            **_as_map(entry.finding, report),
+            "reason": entry.reason,
         }
         for report in reports
-        for known in report.acknowledged
+        for entry in report.acknowledged
     ]
     unreadable = [
         {"subject": report.subject, "reason": report.fault}
@@ -210,9 +210,9 @@ def _add_cases(suite: Element, report: Report) -> None:
             ).text = _plain(str(finding))
         else:
             SubElement(one, "system-out").text = _plain(f"warning {finding}")
-    for known in report.acknowledged:
-        one = case(f"{known.finding.code} {subject}")
-        SubElement(one, "skipped", message=_plain(f"acknowledged: {known.reason}"))
+    for entry in report.acknowledged:
+        one = case(f"{entry.finding.code} {subject}")
+        SubElement(one, "skipped", message=_plain(f"acknowledged: {entry.reason}"))
     for reason in report.left_out:
         one = case(f"{subject}: {reason}")
         SubElement(one, "skipped", message=_plain(f"not checked: {reason}"))

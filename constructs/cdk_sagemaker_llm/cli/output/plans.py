@@ -391,13 +391,13 @@ def _costs(variant: VariantPlan, prices: Prices) -> str:
 def _show_costs_of_all(variants: Sequence[VariantPlan], prices: Prices) -> None:
     types = list(dict.fromkeys(variant.instance_type for variant in variants))
     unknown = [one for one in types if one not in prices]
-    known = [
+    costs = [
         prices[one.instance_type] * one.running
         for one in variants
         if one.instance_type in prices
     ]
-    without = f", without {', '.join(unknown)}" if unknown and known else ""
-    hourly = sum(known) if known else None
+    without = f", without {', '.join(unknown)}" if unknown and costs else ""
+    hourly = sum(costs) if costs else None
     typer.echo(f"\nin all{without}: {running_costs(hourly, prices.mark(types))}")
     typer.echo(prices.explain(types))
 

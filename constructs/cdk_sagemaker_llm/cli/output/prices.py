@@ -18,7 +18,7 @@ class Prices(Mapping[str, float]):
     US dollars for an hour, by instance type, with where each is from.
 
     Args:
-        known: The price of each instance type.
+        prices: The price of each instance type.
 
         origin: Where all of them are from, in words.
 
@@ -26,20 +26,20 @@ class Prices(Mapping[str, float]):
     """
 
     def __init__(
-        self, known: Mapping[str, Price], *, origin: str, region: str = ""
+        self, prices: Mapping[str, Price], *, origin: str, region: str = ""
     ) -> None:
-        self._known = known
+        self._prices = prices
         self._origin = origin
         self._region = region
 
     def __getitem__(self, instance_type: str) -> float:
-        return self._known[instance_type].usd_per_hour
+        return self._prices[instance_type].usd_per_hour
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._known)
+        return iter(self._prices)
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._prices)
 
     def mark(self, instance_types: Iterable[str]) -> str:
         """
@@ -68,11 +68,11 @@ class Prices(Mapping[str, float]):
         """
         Return a price with its origin, for JSON; ``None`` if it is not known.
         """
-        price = self._known.get(instance_type)
+        price = self._prices.get(instance_type)
         return None if price is None else asdict(price)
 
     def _of(self, instance_types: Iterable[str]) -> list[Price]:
-        return [self._known[one] for one in instance_types if one in self._known]
+        return [self._prices[one] for one in instance_types if one in self._prices]
 
 
 def _span(dates: Collection[str]) -> str:

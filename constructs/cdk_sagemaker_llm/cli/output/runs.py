@@ -119,8 +119,8 @@ def all_costs(run: Run, prices: Prices) -> float | None:
     Return US dollars for a whole run; ``None`` where a price is not known.
     """
     found = [cost_of(result, prices) for result in run.results]
-    known = [each for each in found if each is not None]
-    return sum(known) if len(known) == len(found) else None
+    known_costs = [each for each in found if each is not None]
+    return sum(known_costs) if len(known_costs) == len(found) else None
 
 
 def lost(series: Series) -> list[float]:

@@ -38,14 +38,14 @@ def as_sarif(
     the notifications of the run.
     """
     rows = [(report, one) for report in reports for one in _findings(report)]
-    codes = sorted({known.finding.code for _, known in rows})
+    codes = sorted({entry.finding.code for _, entry in rows})
     known_rules = _rules()
     results = []
     seen: dict[str, int] = {}
-    for report, known in rows:
-        result = _result(report, known, codes.index(known.finding.code))
+    for report, entry in rows:
+        result = _result(report, entry, codes.index(entry.finding.code))
         # Two findings of a code at one place are two, whatever their words.
-        mark = _mark(report, known.finding)
+        mark = _mark(report, entry.finding)
         seen[mark] = seen.get(mark, 0) + 1
         result["partialFingerprints"] = {"sagemakerLlm/v1": f"{mark}:{seen[mark]}"}
         results.append(result)
@@ -75,7 +75,7 @@ def _findings(report: Report) -> Iterator[Acknowledged]:
 
 def _rules() -> Mapping[str, Rule]:
     """
-    Return the rules that are loaded, by their codes; what was found is of one of them.
+    Return the rules that are loaded, by their codes; each finding is of one of them.
 
     All of them (``codes.rules``) would take the CDK, and a second.
     """
@@ -103,8 +103,8 @@ def _rule(code: str, rule: Rule | None) -> dict[str, Any]:
     }
 
 
-def _result(report: Report, known: Acknowledged, rule_index: int) -> dict[str, Any]:
-    finding = known.finding
+def _result(report: Report, entry: Acknowledged, rule_index: int) -> dict[str, Any]:
+    finding = entry.finding
     remedy = f"; {finding.remedy}" if finding.remedy else ""
     found: dict[str, Any] = {
         "ruleId": finding.code,
@@ -121,9 +121,9 @@ def _result(report: Report, known: Acknowledged, rule_index: int) -> dict[str, A
             {"physicalLocation": template, "message": {"text": "in the template"}}
         ]
         found["locations"][0]["physicalLocation"] = _physical(file, line)
-    if known.reason:
-        kind = "external" if known.source else "inSource"
-        found["suppressions"] = [{"kind": kind, "justification": known.reason}]
+    if entry.reason:
+        kind = "external" if entry.source else "inSource"
+        found["suppressions"] = [{"kind": kind, "justification": entry.reason}]
     return found
 
 

@@ -79,18 +79,18 @@ class Scatter:
         """
         Draw the points, and say in words what cannot be seen; nothing without points.
         """
-        shown = [one for one in self.groups if one.points]
-        if not shown:
+        groups = [one for one in self.groups if one.points]
+        if not groups:
             return ""
-        points = [point for one in shown for point in one.points]
+        points = [point for one in groups for point in one.points]
         across = Axis.of([point.x for point in points], _MOST_X)
         up = Axis.of([point.y for point in points], _MOST_Y)
         summary = "; ".join(
             f"{one.name}: {_span([point.x for point in one.points])} {self.x_unit}, "
             f"{_span([point.y for point in one.points])} {self.y_unit}"
-            for one in shown
+            for one in groups
         )
-        drawn = "".join(self._drawn(one, across, up) for one in reversed(shown))
+        drawn = "".join(self._drawn(one, across, up) for one in reversed(groups))
         ys = "".join(f"<span>{written(mark)}</span>" for mark in up.marks)
         xs = "".join(
             f'<span style="left:{100 * across.place(mark):.2f}%">{written(mark)}</span>'
@@ -102,7 +102,7 @@ class Scatter:
         )
         return (
             f'<figure class="chart">\n<figcaption><span>{escape(self.y_unit)}</span>'
-            f'{_legend(shown)}</figcaption>\n<div class="plot">\n'
+            f'{_legend(groups)}</figcaption>\n<div class="plot">\n'
             f'<div class="ys" aria-hidden="true">{ys}</div>\n'
             f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" preserveAspectRatio="none" '
             f'role="img" aria-label="{escape(summary)}">\n'
@@ -151,10 +151,10 @@ class Axis:
 
             most: How many steps there may be.
         """
-        known = [value for value in values if value > 0] or [1.0]
-        unit = 10.0 ** math.floor(math.log10(min(known)))
-        start = max(unit * n for n in _ROUND if unit * n <= min(known) * (1 + 1e-9))
-        doublings = max(math.log2(max(known) / start), 1e-9)
+        positives = [value for value in values if value > 0] or [1.0]
+        unit = 10.0 ** math.floor(math.log10(min(positives)))
+        start = max(unit * n for n in _ROUND if unit * n <= min(positives) * (1 + 1e-9))
+        doublings = max(math.log2(max(positives) / start), 1e-9)
         each = math.ceil(round(doublings / most, 9)) or 1
         count = max(math.ceil(round(doublings / each, 9)), 1)
         return cls([start * 2.0 ** (each * n) for n in range(count + 1)])

@@ -54,11 +54,11 @@ def facts_of(found: Sharing, prices: Prices) -> dict[str, Any]:
     return {
         "models": [one.question.model for one in found.answers],
         "is_shared": found.is_shared if found.cost < math.inf else None,
-        "usd_per_month": _known(found.cost),
+        "usd_per_month": _finite_cost(found.cost),
         "keeps": found.keeps,
         "verdict": verdict(found),
         "separate": {
-            "usd_per_month": _known(found.separate_cost),
+            "usd_per_month": _finite_cost(found.separate_cost),
             "construct_call": found.separate_call,
             "models": [choices.facts_of(one, prices) for one in found.answers],
         },
@@ -182,7 +182,7 @@ def _fact(one: Host, prices: Prices) -> dict[str, Any]:
         "instance_type": one.instance_type,
         "price": prices.facts(one.instance_type),
         "instances": {"start": start, "least": least, "most": most},
-        "usd_per_month": _known(one.monthly_cost),
+        "usd_per_month": _finite_cost(one.monthly_cost),
         "reason": one.reason,
         "models": {
             tenant.name: {
@@ -205,7 +205,7 @@ def _fact(one: Host, prices: Prices) -> dict[str, Any]:
     }
 
 
-def _known(cost: float) -> float | None:
+def _finite_cost(cost: float) -> float | None:
     return None if math.isinf(cost) else cost
 
 

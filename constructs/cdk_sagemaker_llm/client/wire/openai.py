@@ -78,7 +78,7 @@ class ToolCalls:
 
     def add(self, answer: int, part: Record) -> int:
         """
-        Add a part as it came; return how much it takes, about.
+        Add a part as it came; return about how much memory it takes.
         """
         if not isinstance(part, dict):
             return 0

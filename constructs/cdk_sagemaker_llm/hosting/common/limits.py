@@ -147,13 +147,13 @@ def host_image_findings(parameter: str, name: str | None) -> list[Finding]:
     """
     Check that the API, which lists them all, has a host image.
     """
-    known = host_image_names()
-    if name is None or is_unresolved(name) or name in known:
+    names = host_image_names()
+    if name is None or is_unresolved(name) or name in names:
         return []
     return [
         UNKNOWN_HOST_IMAGE.finding(
             f"{parameter} must be one that the API has, got {name!r}",
-            f"use {any_of(nearest(name, known) or known)}, or leave it out",
+            f"use {any_of(nearest(name, names) or names)}, or leave it out",
         )
     ]
 

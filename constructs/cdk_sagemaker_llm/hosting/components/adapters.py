@@ -326,7 +326,7 @@ class LoraAdapter:
     @property
     def readable(self) -> str:
         """
-        What the role may read for it: all that lies beside it.
+        What the role may read for the adapter: all that lies beside it.
 
         The adapters of one folder share a permission, so that hundreds fit into a
         policy, and one more changes none. At the top of a bucket it is this one alone.

@@ -205,8 +205,8 @@ def look_up_types(
     Look the instance types up once, for all that follows.
     """
     if capacity is None or capacity.pools is None:
-        known = None if instance_type is None else _looked_up(instance_type)
-        return known, capacity
+        hardware = None if instance_type is None else _looked_up(instance_type)
+        return hardware, capacity
     pools = [
         replace(pool, instance_type=_looked_up(pool.instance_type))
         for pool in capacity.pools_in_order

@@ -434,7 +434,7 @@ class Endpoint(EndpointBase, DeploymentEvents):
         annotate(scalable, found)
         return scalable
 
-    def _told_of(self) -> Endpoint:
+    def _event_endpoint(self) -> Endpoint:
         return self
 
     def _metric_subject(self, variant_name: str | None) -> Subject:

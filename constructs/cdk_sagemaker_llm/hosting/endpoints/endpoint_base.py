@@ -139,7 +139,7 @@ class EndpointBase(
         )
         return self._scaled[variant_name]
 
-    def _told_of(self) -> EndpointBase:
+    def _event_endpoint(self) -> EndpointBase:
         return self
 
     def _metric_subject(self, variant_name: str | None) -> Subject:

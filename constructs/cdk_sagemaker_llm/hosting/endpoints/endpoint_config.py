@@ -226,8 +226,8 @@ class EndpointConfig(EndpointConfigBase):
         """What was checked, and is written here."""
         self.execution_role = role = definition.execution_role
         """The role of an endpoint that hosts components; ``None`` for others."""
-        given = definition.network or Network()
-        self.network = given.with_security_group(self)
+        network = definition.network or Network()
+        self.network = network.with_security_group(self)
         """Where components run, with the security groups that were made for it."""
         capture = definition.data_capture
         self.async_inference = definition.async_inference
@@ -265,7 +265,7 @@ class EndpointConfig(EndpointConfigBase):
             data_capture_config=capture.to_property() if capture else None,
         )
         """The resource itself, for what this class does not offer."""
-        self.network.hold_access(given, self._wait_for_access(access))
+        self.network.hold_access(network, self._wait_for_access(access))
         self.endpoint_config_name: str = (
             self.cfn_endpoint_config.attr_endpoint_config_name
         )

@@ -297,7 +297,7 @@ def variant_subject(
     variant_name: str | None,
 ) -> Subject:
     """
-    Return what the metrics of a variant are of; raise where there is no such variant.
+    Return the subject of a variant's metrics; raise where there is no such variant.
 
     ``definition`` is ``None`` where the endpoint was made elsewhere; without a name it
     is the only variant that answers.

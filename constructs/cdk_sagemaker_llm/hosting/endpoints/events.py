@@ -40,7 +40,7 @@ class EndpointEvents:
     The rules of an endpoint's events, as the CDK has them of other resources.
     """
 
-    def _told_of(self) -> Any:  # noqa: ANN401 - an endpoint, which imports this
+    def _event_endpoint(self) -> Any:  # noqa: ANN401 - an endpoint, which imports this
         raise NotImplementedError
 
     @checked
@@ -73,9 +73,11 @@ class EndpointEvents:
                 What the rule is for.
                 If omitted, it has none.
         """
-        wanted = {"EndpointStatus": list(map(_told_as, statuses))} if statuses else {}
-        name = self._told_of().endpoint_name
-        rule = _rule(self, id, {"EndpointName": [name], **wanted}, description)
+        status_filter = (
+            {"EndpointStatus": list(map(_event_status, statuses))} if statuses else {}
+        )
+        name = self._event_endpoint().endpoint_name
+        rule = _rule(self, id, {"EndpointName": [name], **status_filter}, description)
         if target is not None:
             rule.add_target(target)
         return rule
@@ -123,7 +125,7 @@ class DeploymentEvents(EndpointEvents):
             known_name,
         )
 
-        endpoint = self._told_of()
+        endpoint = self._event_endpoint()
         name = known_name(endpoint.chosen_name)
         if name is None:
             fault = NAMELESS.finding(
@@ -136,9 +138,9 @@ class DeploymentEvents(EndpointEvents):
         detail = {
             "EndpointName": [name],
             "$or": [
-                {"EndpointStatus": [_told_as("UpdateRollbackFailed")]},
+                {"EndpointStatus": [_event_status("UpdateRollbackFailed")]},
                 {
-                    "EndpointStatus": [_told_as("InService")],
+                    "EndpointStatus": [_event_status("InService")],
                     "EndpointConfigName": [{"anything-but": [config]}],
                 },
             ],
@@ -151,18 +153,18 @@ class DeploymentEvents(EndpointEvents):
         return rule
 
 
-def target_of(told: sns.ITopic | events.IRuleTarget) -> events.IRuleTarget:
+def target_of(target: sns.ITopic | events.IRuleTarget) -> events.IRuleTarget:
     """
     Return what a rule tells: a target as it is, or a topic as one.
     """
-    if not hasattr(told, "topic_arn"):
-        return told
+    if not hasattr(target, "topic_arn"):
+        return target
     from aws_cdk import aws_events_targets as targets  # noqa: PLC0415 - loads slowly
 
-    return targets.SnsTopic(cast("sns.ITopic", told))
+    return targets.SnsTopic(cast("sns.ITopic", target))
 
 
-def _told_as(status: str) -> str:
+def _event_status(status: str) -> str:
     """
     Return how events write a status of the API.
 

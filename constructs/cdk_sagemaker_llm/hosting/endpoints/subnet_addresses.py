@@ -60,10 +60,10 @@ def fleet_findings(
         if network.is_pending_lookup:
             continue
         addresses = [_addresses_in(subnet) for subnet in network.chosen_subnets()]
-        known = [count for count in addresses if count is not None]
-        if not addresses or len(known) < len(addresses):
+        sizes = [count for count in addresses if count is not None]
+        if not addresses or len(sizes) < len(addresses):
             continue
-        free = sum(known)
+        free = sum(sizes)
         has = f"subnets have {free} addresses, those that AWS keeps left out"
         if free < most:
             found.append(

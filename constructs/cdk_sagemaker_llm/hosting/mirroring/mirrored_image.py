@@ -420,8 +420,10 @@ def _repository_findings(
     ours = (account_of(scope), region_of(scope))
     theirs = (repository.env.account, repository.env.region)
     for what, one, other in zip(("account", "region"), ours, theirs, strict=True):
-        known = one is not None and not is_unresolved(one) and not is_unresolved(other)
-        if known and one != other and not other.startswith("unknown-"):
+        is_known = (
+            one is not None and not is_unresolved(one) and not is_unresolved(other)
+        )
+        if is_known and one != other and not other.startswith("unknown-"):
             yield FAR_REPOSITORY.finding(
                 f"repository is in the {what} {other}, and the endpoint that runs the "
                 f"image in {one}",

@@ -173,8 +173,8 @@ class ModelDefinition:
         """
         if self.demand is None:
             return weight_bytes_of(self.model)
-        known = self.demand.architecture
-        return None if known is None else known.weight_bytes()
+        architecture = self.demand.architecture
+        return None if architecture is None else architecture.weight_bytes()
 
     @property
     def start_up_timeout(self) -> Duration | None:

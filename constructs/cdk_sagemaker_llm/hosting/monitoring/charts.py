@@ -261,10 +261,12 @@ class Scalings:
     """
 
     def __init__(self, constructs: Iterable[IConstruct]) -> None:
-        known = list(constructs)
-        self._policies = [each for each in known if isinstance(each, _Policy)]
+        all_constructs = list(constructs)
+        self._policies = [each for each in all_constructs if isinstance(each, _Policy)]
         self._targets = {
-            each.resource_id: each for each in known if isinstance(each, _Target)
+            each.resource_id: each
+            for each in all_constructs
+            if isinstance(each, _Target)
         }
 
     def of(self, resource_id: str) -> Scaled:

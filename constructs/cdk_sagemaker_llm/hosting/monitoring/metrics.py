@@ -140,7 +140,7 @@ def metric_of(subject: Subject, name: str, options: MetricOptions) -> cloudwatch
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Subject:
     """
-    What a metric is of: the construct that defines it, and dimensions.
+    The subject of a metric: the construct that defines it, and dimensions.
 
     Of the instances' types there are the names and what is known of them, ``None``
     where nothing is; the others are where nothing is known of an endpoint. Account and

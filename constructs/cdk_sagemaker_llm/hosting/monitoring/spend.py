@@ -52,10 +52,10 @@ class HourlyPrices:
         Return the price of the dearest of types; ``None`` where one is not known.
         """
         found = [self._of(name) for name in types]
-        known = [each for each in found if each is not None]
-        if not known or len(known) < len(found):
+        prices = [each for each in found if each is not None]
+        if not prices or len(prices) < len(found):
             return None
-        return max(known, key=lambda each: each.dollars)
+        return max(prices, key=lambda each: each.dollars)
 
     def unknown(self, types: Iterable[str]) -> list[str]:
         """

@@ -26,7 +26,7 @@ T = TypeVar("T")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Drawn:
     """
-    What a chart is of; the label is for charts in which it has one curve.
+    The subject of a chart; the label is for charts in which it has one curve.
     """
 
     dimensions: Mapping[str, str]

@@ -311,7 +311,7 @@ class _Section:
     @property
     def drawn(self) -> Drawn:
         """
-        What its charts are of.
+        The subject of its charts.
         """
         return Drawn(
             dimensions=self.dimensions,

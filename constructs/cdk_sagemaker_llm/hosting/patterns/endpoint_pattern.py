@@ -81,7 +81,7 @@ class EndpointPattern(
     def _own_prices(self) -> Mapping[str, float]:
         return self._prices
 
-    def _told_of(self) -> Endpoint:
+    def _event_endpoint(self) -> Endpoint:
         return self.endpoint
 
     def _metric_subject(self, variant_name: str | None) -> Subject:

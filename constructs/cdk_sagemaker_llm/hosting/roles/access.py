@@ -56,7 +56,7 @@ NO_ROOM = Rule(
 @dataclass(frozen=True, slots=True)
 class _Written:
     """
-    A policy in the tree, and what cdk-nag was told of it.
+    A policy in the tree, and the reasons that cdk-nag has for its wildcards.
     """
 
     policy: iam.Policy | iam.ManagedPolicy
@@ -263,16 +263,16 @@ def access_of(scope: Construct, role: iam.IRole) -> RoleAccess:
     place in the app: never by the text of a placeholder, nor by the order of models.
     """
     stack = stack_of(scope)
-    known = _accesses.setdefault(stack, {})
-    if id(role) not in known:
+    accesses = _accesses.setdefault(stack, {})
+    if id(role) not in accesses:
         place = access_id(role, stack)
-        if place not in known:
+        if place not in accesses:
             home = Construct(stack, place)
             belongs(home, stack)
-            known[place] = RoleAccess(role, home, "Policy", is_given=True)
+            accesses[place] = RoleAccess(role, home, "Policy", is_given=True)
             at_synth(home, lambda: trust_findings(role))
-        known[id(role)] = known[place].shared_by(role)
-    return known[id(role)]
+        accesses[id(role)] = accesses[place].shared_by(role)
+    return accesses[id(role)]
 
 
 @functools.cache

@@ -48,8 +48,8 @@ def acknowledge(
         for name, reason in new.items()
         if is_unresolved(_with_own_names(name))
     }
-    known = {name: reason for name, reason in new.items() if name not in open_}
-    _write(scope, policy, known)
+    plain = {name: reason for name, reason in new.items() if name not in open_}
+    _write(scope, policy, plain)
     if open_:
         late: Any = _Late(scope, policy, open_)
         policy.add_validation(late)

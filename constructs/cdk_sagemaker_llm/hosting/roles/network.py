@@ -91,7 +91,8 @@ class Network:
 
     def with_security_group(self, scope: Construct) -> Network:
         """
-        Return this network with a security group, made where none was given.
+        Return this network with a security group; one is made where the network has
+        none.
         """
         if self.vpc is None or self.security_groups:
             return self

@@ -57,7 +57,7 @@ class Place:
     @property
     def keys(self) -> str:
         """
-        What the objects' keys are like.
+        The pattern of the objects' keys.
         """
         prefix = self.uri.removeprefix(_SCHEME).partition("/")[2]
         return f"{prefix}/*" if prefix else "*"

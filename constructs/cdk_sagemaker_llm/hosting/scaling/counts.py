@@ -389,12 +389,12 @@ def _is_scaled_otherwise(host: Construct) -> bool:
     """
     every = host.node.root.node.find_all()
     # Those of other hosts' components are known, and do nothing here.
-    known = [
+    component_targets = [
         one.cfn_scalable_target for one in every if isinstance(one, HostedCopyCount)
     ]
     return any(
         isinstance(one, appscaling.CfnScalableTarget)
-        and one not in known
+        and one not in component_targets
         and one.scalable_dimension == COMPONENT_DIMENSION
         and one.min_capacity == 0
         for one in every

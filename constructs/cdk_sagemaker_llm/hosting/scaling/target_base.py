@@ -107,8 +107,8 @@ class Contents:
         deployment only.
         """
         mosts = [self.most, *(each.most for each in self.actions.values())]
-        known = [each for each in mosts if each is not None]
-        return next((each for each in known if is_unresolved(each)), max(known))
+        maxima = [each for each in mosts if each is not None]
+        return next((each for each in maxima if is_unresolved(each)), max(maxima))
 
     @property
     def reaches_zero(self) -> bool:

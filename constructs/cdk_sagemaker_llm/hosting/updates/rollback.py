@@ -126,7 +126,7 @@ class RollbackAlarms:
     @property
     def period_seconds(self) -> float:
         """
-        What each value is taken over, in seconds.
+        The period of each value, in seconds.
         """
         chosen = seconds(self.period)
         return _MINUTE if chosen is None else chosen

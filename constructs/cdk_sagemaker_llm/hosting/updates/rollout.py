@@ -82,7 +82,7 @@ class Rollout:
     @property
     def steps(self) -> int:
         """
-        How many waits between steps there are at least.
+        The least number of waits between steps.
         """
         return 0
 

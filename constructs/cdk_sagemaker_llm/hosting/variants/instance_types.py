@@ -116,12 +116,12 @@ def offer_findings(
     return found
 
 
-def _alike_in(region: str, wanted: InstanceType) -> list[str]:
+def _alike_in(region: str, instance_type: InstanceType) -> list[str]:
     """
-    Return the three types of a region whose accelerators have the memory of the wanted
-    one's together, or little more.
+    Return the three types of a region whose accelerators together have the memory of
+    this one's, or little more.
     """
-    memory = wanted.accelerators * wanted.accelerator_memory_gib
+    memory = instance_type.accelerators * instance_type.accelerator_memory_gib
     there = [
         find_instance_type(name)
         for name in accelerated_type_names()
@@ -130,8 +130,8 @@ def _alike_in(region: str, wanted: InstanceType) -> list[str]:
     sizes = {
         one.name: one.accelerators * one.accelerator_memory_gib
         for one in there
-        if one.processor == wanted.processor
-        and one.has_neuron_cores == wanted.has_neuron_cores
+        if one.processor == instance_type.processor
+        and one.has_neuron_cores == instance_type.has_neuron_cores
     }
     enough = [name for name, size in sizes.items() if size >= memory]
     return sorted(enough, key=lambda name: (sizes[name], name))[:3]

@@ -60,8 +60,8 @@ class EndpointPolicy:
             return
         is_wide = not self._may_name(permission)
         resources = ["*"] if is_wide else permission.resources
-        known = self._allowed.setdefault((actions, is_wide), [])
-        known += [each for each in resources if each not in known]
+        entries = self._allowed.setdefault((actions, is_wide), [])
+        entries += [each for each in resources if each not in entries]
         self._is_wide |= is_wide
 
     def allow_all(self) -> None:
@@ -126,7 +126,7 @@ def callers_in(
     """
     policies = _Policies(constructs)
     found = [*_hosts(vpc, constructs, policies), *_functions(vpc, constructs, policies)]
-    known = {id(each.construct) for each in found}
+    ids = {id(each.construct) for each in found}
     named = [
         Caller(
             construct=cast("IConstruct", client),
@@ -136,7 +136,7 @@ def callers_in(
             permissions=_role_permissions(client, policies),
         )
         for client in clients
-        if id(client) not in known
+        if id(client) not in ids
     ]
     return [*found, *named]
 
@@ -193,7 +193,7 @@ def check_clients(clients: Iterable[ec2.IConnectable]) -> None:
 
 def is_in(network: Network | None, vpc: ec2.IVpc) -> bool:
     """
-    Return whether a network is of a VPC; several objects may stand for one.
+    Return whether a network belongs to a VPC; several objects may stand for one.
     """
     if network is None or network.vpc is None:
         return False
@@ -346,7 +346,7 @@ def _permissions(document: object, stack: Stack) -> Iterator[Permission]:
 
 def _asked_for(host: Model | EndpointConfig) -> list[Permission]:
     """
-    Return what a host needs, which a role that stays as it is has elsewhere.
+    Return what a host needs; a role that stays as it is has its permissions elsewhere.
     """
     if isinstance(host, EndpointConfig):
         return []

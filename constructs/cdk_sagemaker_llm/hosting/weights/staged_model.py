@@ -312,8 +312,8 @@ class StagedModel(RunsBuild, Construct):
             self._ready += [job.access, job.watch(self._function), *job.awaited]
         self._ready.append(starter.allow(statements))
         if not request.keeps:
-            asked = [request] if job is None else [request, job.request]
-            self._ready.append(starter.allow_removal(asked))
+            requests = [request] if job is None else [request, job.request]
+            self._ready.append(starter.allow_removal(requests))
         download = replace(request, project=project.ref)
         done = await_staged(self, download, self._function, self._ready)
         self.weights = replace(weights, depends_on=done)

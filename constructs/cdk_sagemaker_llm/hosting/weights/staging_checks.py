@@ -319,8 +319,8 @@ def build_time_findings(timeout: Duration | None) -> list[Finding]:
 
 def timeout_of(model: HuggingFaceModel, timeout: Duration | None) -> int:
     """
-    Return the seconds that a build is given: as asked for, or four times what the
-    download may take, and an hour at least.
+    Return how many seconds a build may take: as many as the user says, or four times
+    what the download may take, and an hour at least.
     """
     if timeout is not None:
         return int(timeout.to_seconds(integral=False))

@@ -194,7 +194,7 @@ class Starter:
 
     def allow_removal(self, requests: Sequence[StagingRequest]) -> iam.Policy:
         """
-        Let it remove what a stack asked for; return the policy to wait for.
+        Let the function remove what a stack asked for; return the policy to wait for.
 
         Another revision is another policy: CloudFormation deletes the old one after it
         had the old revision released.
@@ -430,7 +430,7 @@ def attach(
     scope: Construct, id: str, role: iam.IRole, statements: Sequence[Statement]
 ) -> iam.Policy:
     """
-    Let a role do something, with the reasons of its wildcards told to cdk-nag.
+    Let a role do something, and tell cdk-nag the reasons of its wildcards.
     """
     found = united(statements)
     document = iam.PolicyDocument.from_json(document_json(found))

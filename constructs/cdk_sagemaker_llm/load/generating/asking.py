@@ -189,11 +189,11 @@ class Asking:
     ) -> None:
         client = self._client
         if self.settings.is_chat:
-            asked: ChatOptions = {**options, **self._tools}
+            chat_options: ChatOptions = {**options, **self._tools}
             if self.settings.is_streamed:
-                answer.stream(client.stream_chat(prompt, **asked))
+                answer.stream(client.stream_chat(prompt, **chat_options))
             else:
-                answer.whole(client.chat(prompt, **asked))
+                answer.whole(client.chat(prompt, **chat_options))
         elif self.settings.is_streamed:
             answer.stream(client.stream(str(prompt), **options))
         else:
@@ -208,7 +208,7 @@ class Asking:
 
 def prepared(settings: LoadSettings, number: int) -> Asking:
     """
-    Return what asks, after it has asked once.
+    Return the asker of this process, after it has asked once.
     """
     try:
         asking = Asking(settings, number)

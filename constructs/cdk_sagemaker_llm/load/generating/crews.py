@@ -99,7 +99,7 @@ class Alone:
 
     def dismiss(self, reason: str = "") -> None:
         """
-        Nobody else is there.
+        Do nothing: nobody else is there.
         """
 
 
@@ -262,7 +262,7 @@ class Workers:
     @functools.cached_property
     def _order(self) -> str:
         """
-        What all workers are told, written once: a trace is long.
+        Return the order for all workers, written once: a trace is long.
         """
         # Each machine has credentials of its own, but they ask the same endpoint.
         packed = self._settings.packed()

@@ -135,7 +135,7 @@ KINDS = (Looping, Arriving, Replaying)
 
 def furnish(environment: Environment, asking: Asking) -> None:
     """
-    Have an environment's users ask.
+    Give an environment's users what they ask.
     """
     has_begun, is_ending = Event(), Event()
     for kind in KINDS:

@@ -71,7 +71,7 @@ def versions() -> str:
 
 class _Worker:
     """
-    What the leader is answered.
+    A worker, which answers the leader's messages.
     """
 
     def __init__(self, host: str, port: int) -> None:

@@ -136,7 +136,7 @@ class BearerToken:
     @property
     def signature(self) -> str:
         """
-        What it is signed with.
+        The signature of the token.
         """
         return self.parameters["X-Amz-Signature"]
 
@@ -203,11 +203,11 @@ class Bearer:
         """
         if self.policies is None:
             return
-        known = dict.fromkeys(
+        context = dict.fromkeys(
             ("aws:principalaccount", "aws:resourceaccount"), self.account
         )
-        known["aws:principalarn"] = self.arn
-        verdict = judge(self.policies, action, resource, known)
+        context["aws:principalarn"] = self.arn
+        verdict = judge(self.policies, action, resource, context)
         if verdict is Verdict.ALLOWED:
             return
         why = f"because no identity-based policy allows the {action} action"
@@ -259,8 +259,8 @@ class Tokens:
         if len(self._since) > _MANY:
             old = self._clock.now - _LONGEST
             self._since = {key: at for key, at in self._since.items() if at > old}
-        shown = self._clock.at(min(token.signed + 1, wall))
-        since = self._since.setdefault(token.signature, shown)
+        moment = self._clock.at(min(token.signed + 1, wall))
+        since = self._since.setdefault(token.signature, moment)
         if self._clock.now >= since + min(token.lifetime, left):
             raise _denied("Bearer Token has expired")
         return bearer

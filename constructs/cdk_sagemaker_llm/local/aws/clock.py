@@ -164,7 +164,8 @@ class Clock:
 
     def follow(self) -> None:
         """
-        Have a thread let things happen when they are due, for as long as it lives.
+        Start a thread that lets things happen when they are due, for as long as it
+        lives.
         """
         if self.speed is not None and not self.is_by_hand:
             threading.Thread(target=self._follow, daemon=True).start()

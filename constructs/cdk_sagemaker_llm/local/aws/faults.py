@@ -123,13 +123,13 @@ class Fault:
     def _check_target(self) -> None:
         is_type = self.kind in _OF_TYPES
         if not (_A_TYPE if is_type else _A_NAME).fullmatch(self.target):
-            wanted = (
+            rule = (
                 "an instance type such as ml.g5.12xlarge"
                 if is_type
                 else ("the name of an endpoint, an inference component or a model")
             )
             raise ValueError(
-                f"target of {self.kind} must be {wanted}, got {self.target!r}: there "
+                f"target of {self.kind} must be {rule}, got {self.target!r}: there "
                 "is none of that name"
             )
 
@@ -236,13 +236,13 @@ class Faults:
 
     def put(self, fault: Fault) -> None:
         """
-        Have something go wrong from now on.
+        Let something go wrong from now on.
         """
         self._faults.append((fault, random.Random(fault.seed)))  # noqa: S311 - no secret
 
     def clear(self) -> None:
         """
-        Have everything go well again.
+        Let everything go well again.
         """
         self._faults.clear()
 

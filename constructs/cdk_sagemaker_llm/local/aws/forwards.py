@@ -82,8 +82,8 @@ class Forward:
 
 def parse_forwards(texts: Iterable[str]) -> dict[str, str]:
     """
-    Read ``NAME=URL`` each; raise a ``ValueError`` where one is of another form, or a
-    name comes twice.
+    Read texts such as ``NAME=URL``; raise a ``ValueError`` where one has another form,
+    or a name comes twice.
     """
     found: dict[str, str] = {}
     for one in texts:

@@ -28,7 +28,7 @@ DRIFTED = frozenset({"MODIFIED", "DELETED"})
 @dataclass(frozen=True, slots=True)
 class Drift:
     """
-    How a resource is, held against its template.
+    How a resource differs from its template.
     """
 
     resource: Resource

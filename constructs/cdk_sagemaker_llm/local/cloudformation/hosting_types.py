@@ -70,7 +70,7 @@ class HostingType:
         why = self._settle(name, scope)
         if why is not None:
             raise UnstableError(why, resource)
-        table |= self._shown(self._describe(name, scope))
+        table |= self._read_only_values(self._describe(name, scope))
         return resource
 
     def existing(
@@ -94,10 +94,10 @@ class HostingType:
             return None
         _tag_with_stack(arn, declaration, scope)
         table = {f"{self.kind}Name": name, f"{self.kind}Arn": arn, "Id": arn}
-        read = attributes(table | self._shown(found))
+        read = attributes(table | self._read_only_values(found))
         return Resource(declaration, properties, arn, read, name)
 
-    def _shown(self, description: dict[str, Any]) -> dict[str, str | int]:
+    def _read_only_values(self, description: dict[str, Any]) -> dict[str, str | int]:
         values: dict[str, Untyped] = {
             path: functools.reduce(_member, path.split("."), description)
             for path in resource_types.read_only(self.name)

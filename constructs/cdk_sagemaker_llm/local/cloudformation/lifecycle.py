@@ -185,9 +185,9 @@ class Lifecycle:
             if isinstance(kind, Importable):
                 found = kind.existing(declaration, properties, identifier, ground.scope)
             if found is None:
-                told = ", ".join(f"{key}: {one}" for key, one in identifier.items())
+                text = ", ".join(f"{key}: {one}" for key, one in identifier.items())
                 raise ResourceError(
-                    f"there is no {declaration.type} of {{{told}}} as the template has "
+                    f"there is no {declaration.type} of {{{text}}} as the template has "
                     "it"
                 )
         self._note(found, "IMPORT_COMPLETE", "Resource import completed.")

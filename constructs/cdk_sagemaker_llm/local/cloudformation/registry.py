@@ -195,7 +195,7 @@ class MotoType:
 
     def delete(self, resource: Resource, scope: Scope) -> None:
         """
-        Let moto delete the resource; some it leaves behind if it is asked this way.
+        Let moto delete the resource; it leaves some behind if it is asked this way.
         """
         _check_bucket_is_empty(resource, scope)
         by_api = _DELETIONS.get(self._name)

@@ -121,7 +121,7 @@ def shown_parameter(
     template: dict[str, Any], values: dict[str, Untyped]
 ) -> dict[str, Untyped]:
     """
-    Return parameters as they are shown: none that is not to be echoed.
+    Return parameters as they are shown, without those that are not to be echoed.
     """
     declared = template.get("Parameters") or {}
     return {

@@ -361,10 +361,10 @@ class EmbeddedResponse(CloudFormationResponse):
         return bool(self._get_bool_param("RetainExceptOnCreate"))
 
     def _paged(self, name: str, rows: list[Untyped]) -> ActionResult:
-        shown, following = page(
+        part, following = page(
             rows, self._get_param("NextToken"), self._get_int_param("MaxResults")
         )
-        return ActionResult({name: shown, "NextToken": following})
+        return ActionResult({name: part, "NextToken": following})
 
     def _stack_named(self) -> EmbeddedStack:
         return self._backend.stack_named(self._get_param("StackName"))

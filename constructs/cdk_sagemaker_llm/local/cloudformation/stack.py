@@ -176,7 +176,7 @@ class EmbeddedStack(Stack):
     @property
     def is_unwanted(self) -> bool:
         """
-        Whether it is to be deleted, be it while it is still being made.
+        Whether it is to be deleted, even while it is still being made.
         """
         return bool(self.status == "DELETE_IN_PROGRESS")
 
@@ -410,7 +410,7 @@ class EmbeddedStack(Stack):
 
     def retain(self, logical_ids: Collection[str]) -> None:
         """
-        Have resources stay when they are deleted from the stack.
+        Keep resources when they are deleted from the stack.
         """
         for resource in self.resources.values():
             if resource.logical_resource_id in logical_ids:

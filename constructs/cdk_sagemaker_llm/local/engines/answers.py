@@ -143,7 +143,7 @@ class Chat:
 
     def answer(self) -> Answer:
         """
-        Write it.
+        Write the answer.
         """
         answer_tokens = self._speech.count * self._number
         usage = self._words.usage(self._prompt_tokens, answer_tokens)

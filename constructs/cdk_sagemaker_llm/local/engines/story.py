@@ -40,9 +40,9 @@ _STORIES = (
     ),
 )
 _PIECES = re.compile(r"\s*\w+|\s*[^\w\s]")
-_TOLD = tuple(tuple(_PIECES.findall(f" {story}")) for story in _STORIES)
+_STORY_PIECES = tuple(tuple(_PIECES.findall(f" {story}")) for story in _STORIES)
 # Each story as far as it may have been told: of every length, the shortest first.
-_BEGINNINGS = tuple(tuple(accumulate(pieces, initial="")) for pieces in _TOLD)
+_BEGINNINGS = tuple(tuple(accumulate(pieces, initial="")) for pieces in _STORY_PIECES)
 _END_ID = 2  # </s> of the Llama and Mistral vocabularies.
 _SENTENCE_ENDS = (".", "?", "!", ":")
 _SAMPLES: Mapping[str, Any] = {
@@ -127,8 +127,8 @@ def _story(prompt: str) -> tuple[tuple[str, ...], int]:
     endings = [_length_of_beginning(prompt, beginnings) for beginnings in _BEGINNINGS]
     if any(endings):
         index = endings.index(max(endings))
-        return _TOLD[index], endings[index]
-    return _TOLD[zlib.crc32(prompt.encode()) % len(_TOLD)], 0
+        return _STORY_PIECES[index], endings[index]
+    return _STORY_PIECES[zlib.crc32(prompt.encode()) % len(_STORY_PIECES)], 0
 
 
 def _length_of_beginning(prompt: str, beginnings: tuple[str, ...]) -> int:
@@ -223,7 +223,7 @@ def say(
     call: Call | None = None,
 ) -> Speech:
     """
-    Have the model go on with a prompt.
+    Let the model go on with a prompt.
 
     Args:
         stops: Strings that end the answer, and are not part of it.

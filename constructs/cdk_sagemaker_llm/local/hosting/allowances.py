@@ -105,7 +105,7 @@ def refuse_too_many(
 @functools.cache
 def offer_types(faults: Faults) -> None:
     """
-    Have moto's EC2 offer every type of the catalogue in every zone, but for faults.
+    Let moto's EC2 offer every type of the catalogue in every zone, but for faults.
     """
     from moto.ec2.models import EC2Backend  # noqa: PLC0415 - slow to load
 
@@ -124,13 +124,13 @@ def offer_types(faults: Faults) -> None:
                 z.zone_id for z in self.describe_availability_zones()
             ],
         }[kind]
-        wanted = filters or {}
+        values = filters or {}
         return [
             {"InstanceType": bare, "LocationType": kind, "Location": place}
             for name in instance_type_names()
             for place in places
-            if (bare := name.removeprefix("ml.")) in wanted.get("instance-type", [bare])
-            if place in wanted.get("location", [place])
+            if (bare := name.removeprefix("ml.")) in values.get("instance-type", [bare])
+            if place in values.get("location", [place])
             if faults.find(NOT_OFFERED, {name}) is None
         ]
 

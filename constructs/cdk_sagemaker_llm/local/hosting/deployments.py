@@ -151,7 +151,7 @@ class _Fleets:
         self._size = self._old[batched].wanted_instances if batched in self._old else 0
         self._batch = rollback_batch(batches, self._size)
         # How many of the old instances a rollback has asked for.
-        self._asked = self._size
+        self._target_size = self._size
         self._why: str | None = None
 
     def grow(self, size: int) -> None:
@@ -175,19 +175,19 @@ class _Fleets:
         self._deployment.share = 0.0
         enter(self._endpoint, "RollingBack", why)
         if self._batched in self._old:
-            self._asked = self._old[self._batched].wanted_instances
+            self._target_size = self._old[self._batched].wanted_instances
             self._bring_back(self._old[self._batched])
 
     def restore(self) -> bool:
         old = self._old.get(self._batched or "")
-        if old is None or self._asked >= self._size or not serves_fully(old):
+        if old is None or self._target_size >= self._size or not serves_fully(old):
             return False
         self._bring_back(old)
         return True
 
     def _bring_back(self, old: Fleet) -> None:
-        self._asked = min(self._size, self._asked + self._batch)
-        old.set_instances(self._asked, "rolled back")
+        self._target_size = min(self._size, self._target_size + self._batch)
+        old.set_instances(self._target_size, "rolled back")
 
     def is_restored(self) -> bool:
         # What cannot be had is not wanted any more; a managed fleet goes on trying.

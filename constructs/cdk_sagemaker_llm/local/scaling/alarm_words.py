@@ -22,7 +22,7 @@ _COMPARED = {
 }
 _TREATED = {"breaching": "Breaching", "notBreaching": "NonBreaching"}
 _LISTED = 5
-_SHOWN = 20  # With more, the data could exceed the API's 4,000 characters.
+_MOST_POINTS = 20  # With more, the data could exceed the API's 4,000 characters.
 ACTIONS = {
     "ALARM": "AlarmActions",
     "OK": "OKActions",
@@ -77,7 +77,7 @@ def reason_data(alarm: Alarm, now: float) -> str:
         "threshold": rule.threshold,
         "evaluatedDatapoints": [
             {"timestamp": stamp(start), "value": value}
-            for start, value in real[:_SHOWN]
+            for start, value in real[:_MOST_POINTS]
         ],
     }
     return json.dumps(data, separators=(",", ":"))

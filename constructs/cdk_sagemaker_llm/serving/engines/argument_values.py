@@ -98,7 +98,8 @@ def object_fault(value: object, schema: str, release: str) -> str:
 
 def bound_faults(argument: EngineArgument, value: object) -> str:
     """
-    Return within which bounds of vLLM's configuration a number must be; empty if it is.
+    Return the bounds of vLLM's configuration that a number is outside of; empty if it
+    is within.
     """
     return " and ".join(_broken(argument.bounds, value))
 
@@ -113,8 +114,8 @@ def _broken(bounds: Mapping[str, float], value: object) -> list[str]:
 
 def later_fault(argument: EngineArgument, value: object, release: str) -> str:
     """
-    Return what the class asks for that JSON is read into once all arguments are read;
-    empty if it takes it.
+    Return what the class that JSON is read into asks for, once all arguments are read;
+    empty if it takes the value.
     """
     schema = _READ_LATER.get(argument.name)
     if schema is None or value is None:
@@ -135,9 +136,10 @@ def unknown_name(argument: EngineArgument, value: object) -> bool:
     Whether a value is none of the names that the engine knows, and its parser does not
     check; a dotted name is that of a class.
     """
-    if not argument.known or not isinstance(value, str) or value == "" or "." in value:
+    names = argument.known_values
+    if not names or not isinstance(value, str) or value == "" or "." in value:
         return False
-    return value.casefold() not in {str(name).casefold() for name in argument.known}
+    return value.casefold() not in {str(name).casefold() for name in names}
 
 
 def instead_of(value: str, names: Sequence[str]) -> str:

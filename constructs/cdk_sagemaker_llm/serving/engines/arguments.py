@@ -1,6 +1,6 @@
 """
-Arguments of an engine: the parameters that are, and how each is written as the
-variable that an image's entry point reads.
+Arguments of an engine: the parameters that stand for them, and how each is written as
+the variable that an image's entry point reads.
 
 What a rule cannot express is refused, or written another way where there is one.
 """
@@ -48,8 +48,9 @@ RECOVERY_OFF = {RECOVERY: "false"}
 
 def argument(name: str, bounds: Bounds | None = None) -> Any:  # noqa: ANN401 - stands for a field of any type
     """
-    Declare a parameter that is an argument of the engine, by its long name, and which
-    numbers every release takes; without bounds the checks of the variables know.
+    Declare a parameter that is an argument of the engine, by its long name, and the
+    numbers that every release takes; without bounds, the checks of the variables know
+    them.
     """
     return field(default=None, metadata={"argument": name, "bounds": bounds})
 
@@ -92,8 +93,8 @@ def arguments_of(serving: DataclassInstance) -> dict[str, ArgumentValue]:
 
 def plain_name(spelling: str) -> str:
     """
-    Return an argument's name as it is told apart: without dashes in front, in small
-    letters.
+    Return an argument's name as it is compared with others: without dashes in front, in
+    small letters.
     """
     return spelling.lstrip("-").replace("_", "-").lower()
 

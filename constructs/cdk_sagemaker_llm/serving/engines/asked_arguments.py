@@ -157,36 +157,38 @@ class _AskedSubject(EngineSubject):
         return name.replace("-", "_") if setting is None else setting.variable
 
 
-def asked_findings(asked: Subject, found: Iterable[Finding]) -> Iterator[Finding]:
+def asked_findings(subject: Subject, found: Iterable[Finding]) -> Iterator[Finding]:
     """
     Find what a release refuses of its arguments, whatever the model; of those that
     ``found`` tells of, nothing more is told.
     """
-    engine: Engine = "vllm" if asked.engine == "vllm" else "sglang"
-    release, arguments = asked.release, _joined(asked.arguments, engine)
+    engine: Engine = "vllm" if subject.engine == "vllm" else "sglang"
+    release, arguments = subject.release, _joined(subject.arguments, engine)
     yield from _name_findings(arguments, engine, release)
     codes = {finding.code for finding in found}
-    told = {name for code in codes for name in _TELLS_OF.get(code, ())}
-    kept = {name: value for name, value in arguments.items() if name not in told}
+    reported_names = {name for code in codes for name in _TELLS_OF.get(code, ())}
+    kept = {
+        name: value for name, value in arguments.items() if name not in reported_names
+    }
     if release in engine_releases(engine):
-        yield from _errors_at(asked, engine, release, kept)
+        yield from _errors_at(subject, engine, release, kept)
         return
     # Of a release that no table describes, how many devices it takes is known, and
     # what both beside it refuse.
     at = described_release(engine, release)
-    devices_found = tuple(_errors_at(asked, engine, at, kept, checks_of(devices)))
+    devices_found = tuple(_errors_at(subject, engine, at, kept, checks_of(devices)))
     yield from devices_found
     around = _around(engine, release)
     if len(around) < 2:  # noqa: PLR2004 - one before, one after
         return
-    after = {_head_of(one) for one in _errors_at(asked, engine, around[-1], kept)}
-    for one in _errors_at(asked, engine, around[0], kept) if after else ():
+    after = {_head_of(one) for one in _errors_at(subject, engine, around[-1], kept)}
+    for one in _errors_at(subject, engine, around[0], kept) if after else ():
         if one not in devices_found and _head_of(one) in after:
             yield one
 
 
 def _errors_at(
-    asked: Subject,
+    subject: Subject,
     engine: Engine,
     at: str,
     arguments: Mapping[str, Any],
@@ -200,17 +202,17 @@ def _errors_at(
         for name, value in arguments.items()
         if not (engine == "vllm" and name in _OF_LMI)
     )
-    subject = _AskedSubject(
-        environment=asked.environment,
-        image=_image(engine, asked.release),
+    engine_subject = _AskedSubject(
+        environment=subject.environment,
+        image=_image(engine, subject.release),
         table=engine,
         release=at,
-        accelerators=asked.accelerators,
-        architecture=asked.checkpoint.class_name,
+        accelerators=subject.accelerators,
+        architecture=subject.checkpoint.class_name,
         settings=tuple(one for one in settings if one is not None),
     )
     for check in _CHECKS if checks is None else checks:
-        for finding in errors_of(check(subject)):
+        for finding in errors_of(check(engine_subject)):
             if finding.code not in _SAID_OF_SUPPORT:
                 yield finding
 
@@ -220,21 +222,21 @@ def _head_of(finding: Finding) -> tuple[str, str]:
     return finding.code, finding.message.partition(":")[0]
 
 
-def asked_of_tei_findings(asked: Subject) -> Iterator[Finding]:
+def asked_of_tei_findings(subject: Subject) -> Iterator[Finding]:
     """
     Find what TEI's router refuses of its arguments, whatever the model.
     """
     texts = {
         name: plain_text(value)
-        for name, value in asked.arguments.items()
+        for name, value in subject.arguments.items()
         if isinstance(value, str | int | float)
     }
-    subject = EngineSubject(
+    engine_subject = EngineSubject(
         environment={name.upper(): text for name, text in texts.items()},
-        image=_image("tei", asked.release),
+        image=_image("tei", subject.release),
         words={name.upper(): name for name in texts},
     )
-    yield from errors_of(tei.tei_value_findings(subject))
+    yield from errors_of(tei.tei_value_findings(engine_subject))
 
 
 def _image(engine: str, release: str) -> EngineRelease:
@@ -250,16 +252,16 @@ def _image(engine: str, release: str) -> EngineRelease:
 
 def _joined(arguments: Mapping[str, Any], engine: Engine) -> dict[str, Any]:
     """
-    Return the arguments, and keys of JSON within what they are keys of.
+    Return the arguments, with dotted keys inside the JSON that they belong to.
     """
-    known = _long_names(engine)
+    long_names = _long_names(engine)
     found: dict[str, Any] = {}
     for name, value in arguments.items():
         first, dot, rest = name.lstrip("-").partition(".")
         if not dot:
             found[first] = value
             continue
-        if first not in known:
+        if first not in long_names:
             # It is a key of the model's files.
             continue
         *above, last = rest.split(".")
@@ -273,7 +275,7 @@ def _joined(arguments: Mapping[str, Any], engine: Engine) -> dict[str, Any]:
 
 
 def _name_findings(
-    asked: Mapping[str, Any], engine: Engine, release: str
+    arguments: Mapping[str, Any], engine: Engine, release: str
 ) -> Iterator[Finding]:
     """
     The release has the arguments.
@@ -282,7 +284,7 @@ def _name_findings(
     it has is none of its own; what is older than all of them may have had others.
     """
     around = _around(engine, release)
-    for name, value in asked.items():
+    for name, value in arguments.items():
         is_asked = value is not None and value is not False
         is_of_lmi = engine == "vllm" and name in _OF_LMI
         is_meant = name in _MEANT or (is_of_lmi and value not in _OWN_TASKS)
@@ -294,17 +296,17 @@ def _name_findings(
         having = around[-1:] if is_gone else around
         if any(_takes(_option(engine, name, one)) for one in having):
             continue
-        known = _known_elsewhere(engine, name)
+        long_name = _known_elsewhere(engine, name)
         title = f"{ENGINES[engine]} {release}"
-        if known is not None and _is_lacking(engine, known, release):
-            last = _came_after(engine, known, release)
+        if long_name is not None and _is_lacking(engine, long_name, release):
+            last = _came_after(engine, long_name, release)
             when = f"it came after {last}" if last else ""
             yield OTHER_RELEASE.finding(
                 f"{title} does not have the argument {name}, which other releases "
-                f"have: {when or when_known(engine, known, release)}",
-                way_out(engine, known, release, _underscored),
+                f"have: {when or when_known(engine, long_name, release)}",
+                way_out(engine, long_name, release, _underscored),
             )
-        elif known is None and around:
+        elif long_name is None and around:
             near = difflib.get_close_matches(
                 name.replace("_", "-"), argument_names(engine, around[-1]), cutoff=_SLIP
             )
@@ -321,11 +323,11 @@ def _around(engine: Engine, release: str) -> tuple[str, ...]:
     Return the release that a table describes, or else those before and after it; none
     for one that is older than all of them.
     """
-    known = engine_releases(engine)
-    if release in known:
+    releases = engine_releases(engine)
+    if release in releases:
         return (release,)
-    before = [one for one in known if release_key(one) <= release_key(release)]
-    after = [one for one in known if release_key(one) > release_key(release)]
+    before = [one for one in releases if release_key(one) <= release_key(release)]
+    after = [one for one in releases if release_key(one) > release_key(release)]
     return (*before[-1:], *after[:1]) if before else ()
 
 
@@ -362,27 +364,28 @@ def _fields(engine: Engine, release: str) -> Mapping[str, str]:
     return {field_of(engine, name): name for name in names}
 
 
-def _is_lacking(engine: Engine, known: str, release: str) -> bool:
+def _is_lacking(engine: Engine, long_name: str, release: str) -> bool:
     """
-    Whether a release lacks what others have: of the oldest, what came later.
+    Whether a release lacks an argument that others have; one older than all tables
+    lacks what came later.
     """
     oldest = engine_releases(engine)[0]
     if release_key(release) >= release_key(oldest) or _came_after(
-        engine, known, release
+        engine, long_name, release
     ):
         return True
-    return not is_release_between(oldest, argument_span(engine, known)[0])
+    return not is_release_between(oldest, argument_span(engine, long_name)[0])
 
 
-def _came_after(engine: Engine, known: str, release: str) -> str:
+def _came_after(engine: Engine, long_name: str, release: str) -> str:
     """
-    Return after which release an argument came that an older one is asked for; empty
+    Return the release after which an argument came, if this one is no newer; empty
     where no table says it.
     """
     if engine != "vllm":
         return ""
     for last, names in _CAME_AFTER.items():
-        if known in names and release_key(release) <= release_key(last):
+        if long_name in names and release_key(release) <= release_key(last):
             return last
     return ""
 

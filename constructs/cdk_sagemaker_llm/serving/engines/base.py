@@ -224,7 +224,7 @@ class EngineServing(Serving):
         devices: int | None,  # noqa: ARG002 - as above
     ) -> dict[str, ArgumentValue]:
         """
-        Split the model over the devices that nothing else is said of.
+        Split the model over the devices for which the user says nothing else.
         """
         return {}
 
@@ -266,7 +266,7 @@ class EngineServing(Serving):
 
     def _long_name(self, release: EngineRelease, spelling: str) -> str:
         """
-        Return the long name of the argument that a spelling is of, if it is known.
+        Return the long name of the argument that a spelling stands for, if it is known.
         """
         plain = plain_name(spelling)
         number = release.engine_version or ""

@@ -56,7 +56,7 @@ class AheadOfTime:
 
     def bound_options(self, texts: Mapping[str, str]) -> dict[str, str]:
         """
-        Return of a configuration's properties those that what is compiled is bound to.
+        Return the properties of a configuration that a compiled model is bound to.
         """
         free = _AT_RUN_TIME | self.at_run_time
         return {key: texts[key] for key in sorted(set(texts) - free)}

@@ -234,9 +234,9 @@ def backend_findings(subject: Subject) -> Iterator[Finding]:
             f"{subject.title} has no sparse attention for {name} on {subject.gpu}",
             "take H100, H200, B200 or B300",
         )
-    asked = asked_backend(subject)[0]
+    backend = asked_backend(subject)[0]
     is_forced = capability == BLACKWELL and subject.is_at(*_CUTLASS_IS_FORCED)
-    if name in _SPARSE and is_forced and not asked:
+    if name in _SPARSE and is_forced and not backend:
         yield NO_BACKEND.finding(
             f"{subject.title} takes CUTLASS_MLA on {subject.gpu}, which has no sparse "
             f"attention for {name}",
@@ -245,7 +245,7 @@ def backend_findings(subject: Subject) -> Iterator[Finding]:
         )
     is_wide = subject.text("dtype") in {"float32", "float"} and subject.is_at("0.11.1")
     is_off = bool(subject.environment.get("VLLM_MLA_DISABLE"))
-    if is_wide and name in _LATENT and not asked and not is_off:
+    if is_wide and name in _LATENT and not backend and not is_off:
         yield NO_BACKEND.finding(
             f"{subject.title} has no latent attention in float32, which {name} needs",
             f"write {subject.word('dtype')}=bfloat16",
@@ -283,14 +283,14 @@ def forced_backend_findings(subject: Subject) -> Iterator[Finding]:
     """
     The attention backend that is asked for takes the model on the GPU.
     """
-    asked, word = asked_backend(subject)
+    backend, word = asked_backend(subject)
     capability = subject.capability
-    if not asked or capability is None or not subject.is_at("0.11.1"):
+    if not backend or capability is None or not subject.is_at("0.11.1"):
         return
-    why = _refuses_backend(subject, asked, capability)
+    why = _refuses_backend(subject, backend, capability)
     if why:
         yield WRONG_BACKEND.finding(
-            f"{word}={asked} does not fit: {why}",
+            f"{word}={backend} does not fit: {why}",
             f"leave {word} out: {subject.title} takes one that fits",
         )
 
@@ -299,14 +299,14 @@ def asked_backend(subject: Subject) -> tuple[str, str]:
     """
     Return the attention backend that is asked for, and by which word; empty for none.
     """
-    asked, word = subject.text("attention_backend"), subject.word("attention_backend")
-    if asked is None and not subject.is_at("0.15.0"):
+    backend, word = subject.text("attention_backend"), subject.word("attention_backend")
+    if backend is None and not subject.is_at("0.15.0"):
         # Nothing reads it from then on.
-        asked, word = (
+        backend, word = (
             subject.environment.get("VLLM_ATTENTION_BACKEND"),
             "VLLM_ATTENTION_BACKEND",
         )
-    return (asked or "").upper().removesuffix("_VLLM_V1"), word
+    return (backend or "").upper().removesuffix("_VLLM_V1"), word
 
 
 # The compute capabilities' first numbers that attention for latent vectors is made for.
@@ -324,42 +324,42 @@ _IN_HALVES = frozenset({"FLASH_ATTN", "FLASHINFER", *_LATENT_BACKENDS})
 _ENCODERS = ("Bert", "Roberta", "XLMRoberta", "ModernBert", "NomicBert", "GteModel")
 
 
-def _refuses_backend(subject: Subject, asked: str, capability: int) -> str:
+def _refuses_backend(subject: Subject, backend: str, capability: int) -> str:
     name = subject.checkpoint.class_name
     is_off = bool(subject.environment.get("VLLM_MLA_DISABLE"))
-    least = AMPERE if asked == "FLASH_ATTN" or subject.is_at("0.24.0") else TURING
-    if asked in {"FLASH_ATTN", "FLASHINFER"} and capability < least:
+    least = AMPERE if backend == "FLASH_ATTN" or subject.is_at("0.24.0") else TURING
+    if backend in {"FLASH_ATTN", "FLASHINFER"} and capability < least:
         return f"it needs a compute capability of {least / 10}, got {subject.gpu}"
-    if asked in _PLAIN_BACKENDS and name in _LATENT and not is_off:
+    if backend in _PLAIN_BACKENDS and name in _LATENT and not is_off:
         return f"{name} has latent attention"
-    if asked in _IN_HALVES and subject.text("dtype") in {"float32", "float"}:
+    if backend in _IN_HALVES and subject.text("dtype") in {"float32", "float"}:
         return "it has no float32"
-    if asked in _LATENT_BACKENDS:
-        majors = _LATENT_BACKENDS[asked]
+    if backend in _LATENT_BACKENDS:
+        majors = _LATENT_BACKENDS[backend]
         if majors and capability // 10 not in majors:
             return f"it does not run on {subject.gpu}"
         if subject.checkpoint.is_whole and name and not is_latent(subject):
             return f"{name} has no latent attention"
     return (
-        _refuses_heads(subject, asked)
-        or _refuses_cache_of_backend(subject, asked, capability)
-        or _refuses_kind(subject, asked)
-        or (_refuses_sinks(subject, asked, capability) if is_gpt_oss(subject) else "")
+        _refuses_heads(subject, backend)
+        or _refuses_cache_of_backend(subject, backend, capability)
+        or _refuses_kind(subject, backend)
+        or (_refuses_sinks(subject, backend, capability) if is_gpt_oss(subject) else "")
     )
 
 
-def _refuses_heads(subject: Subject, asked: str) -> str:
+def _refuses_heads(subject: Subject, backend: str) -> str:
     # Some layers of Gemma 4 have larger heads.
     size = subject.checkpoint.number("global_head_dim") or head_size_of(subject)
     if size is None:
         return ""
     is_unfit = False
-    if asked == "FLASHINFER":
+    if backend == "FLASHINFER":
         sizes = {64, 128, 256} | ({512} if subject.is_at("0.22.0") else set())
         is_unfit = size not in sizes
-    elif asked == "FLASH_ATTN" and not subject.is_at("0.12.0"):
+    elif backend == "FLASH_ATTN" and not subject.is_at("0.12.0"):
         is_unfit = size not in FLASH_SIZES
-    elif asked == "FLASH_ATTN":
+    elif backend == "FLASH_ATTN":
         # From 0.20.0 on its fourth version may have larger ones.
         is_large = size > FLASH_SIZES[-1] and not subject.is_at("0.20.0")
         is_unfit = bool(size % 8) or is_large
@@ -369,7 +369,7 @@ def _refuses_heads(subject: Subject, asked: str) -> str:
 FLASH_SIZES = (32, 64, 96, 128, 160, 192, 224, 256)
 
 
-def _refuses_cache_of_backend(subject: Subject, asked: str, capability: int) -> str:
+def _refuses_cache_of_backend(subject: Subject, backend: str, capability: int) -> str:
     """
     Tell why a backend does not take the KV cache in 8 bits that is asked for
     (supports_kv_cache_dtype).
@@ -377,34 +377,34 @@ def _refuses_cache_of_backend(subject: Subject, asked: str, capability: int) -> 
     kind = subject.text("kv_cache_dtype")
     if kind not in _EIGHT_BITS:
         return ""
-    is_unfit = asked in {"FLASH_ATTN_MLA", "FLEX_ATTENTION"}
-    is_unfit |= asked == "TRITON_MLA" and not subject.is_at("0.18.0")
+    is_unfit = backend in {"FLASH_ATTN_MLA", "FLEX_ATTENTION"}
+    is_unfit |= backend == "TRITON_MLA" and not subject.is_at("0.18.0")
     is_of_ada = kind != "fp8_e5m2" and capability < ADA
-    is_unfit |= asked == "TRITON_ATTN" and is_of_ada
-    if asked == "FLASH_ATTN":
+    is_unfit |= backend == "TRITON_ATTN" and is_of_ada
+    if backend == "FLASH_ATTN":
         # By its third version alone, and from 0.27.0 on by its fourth.
         majors = (9, 10) if subject.is_at("0.27.0") else (9,)
         is_unfit = capability // 10 not in majors
         is_unfit |= kind == "fp8_e5m2" and subject.is_at("0.12.0")
-    is_unfit |= asked in _LATENT_BACKENDS and kind == "fp8_e5m2"
+    is_unfit |= backend in _LATENT_BACKENDS and kind == "fp8_e5m2"
     word = subject.word("kv_cache_dtype")
     return f"it has no {word}={kind} on {subject.gpu}" if is_unfit else ""
 
 
-def _refuses_kind(subject: Subject, asked: str) -> str:
+def _refuses_kind(subject: Subject, backend: str) -> str:
     name = subject.checkpoint.class_name or ""
-    is_by_triton = asked == "TRITON_ATTN" and not subject.is_at("0.14.0")
-    if name.startswith(_ENCODERS) and (asked == "FLASHINFER" or is_by_triton):
+    is_by_triton = backend == "TRITON_ATTN" and not subject.is_at("0.14.0")
+    if name.startswith(_ENCODERS) and (backend == "FLASHINFER" or is_by_triton):
         return f"{name} reads texts in both directions, which it does not"
     return ""
 
 
-def _refuses_sinks(subject: Subject, asked: str, capability: int) -> str:
-    if asked not in {"FLASH_ATTN", "FLASHINFER", "FLEX_ATTENTION"}:
+def _refuses_sinks(subject: Subject, backend: str, capability: int) -> str:
+    if backend not in {"FLASH_ATTN", "FLASHINFER", "FLEX_ATTENTION"}:
         return ""
-    if asked == "FLEX_ATTENTION":
+    if backend == "FLEX_ATTENTION":
         is_unfit = True
-    elif asked == "FLASH_ATTN":
+    elif backend == "FLASH_ATTN":
         is_unfit = capability < HOPPER
     else:
         is_newer = subject.is_at("0.28.0")

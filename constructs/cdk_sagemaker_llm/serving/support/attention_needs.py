@@ -72,31 +72,31 @@ def needed_attention_findings(subject: Subject) -> Iterator[Finding]:
     """
     The backend that is asked for does what the model's attention needs.
     """
-    asked, word = asked_backend(subject)
-    if not asked or not subject.is_at(_SINCE):
+    backend, word = asked_backend(subject)
+    if not backend or not subject.is_at(_SINCE):
         return
-    why = _lacks(subject, asked)
+    why = _lacks(subject, backend)
     if why:
         yield WRONG_BACKEND.finding(
-            f"{word}={asked} does not fit: {why}",
+            f"{word}={backend} does not fit: {why}",
             f"leave {word} out: {subject.title} takes one that fits",
         )
 
 
-def _lacks(subject: Subject, asked: str) -> str:
+def _lacks(subject: Subject, backend: str) -> str:
     name, text = subject.checkpoint.class_name or "", subject.checkpoint.text
-    if asked == "FLEX_ATTENTION" and name in _LEANING:
+    if backend == "FLEX_ATTENTION" and name in _LEANING:
         return f"it has no ALiBi, which {name} needs"
     is_capped = name in _CAPPED or bool(text.get("attn_logit_softcapping"))
-    if asked == "FLEX_ATTENTION" and is_capped:
+    if backend == "FLEX_ATTENTION" and is_capped:
         return f"it has no soft capping of attention, which {name} needs"
     if name in _IN_TWO_HALVES:
         halves = ["FLASH_ATTN", *_by_triton(subject)]
-        return "" if asked in halves else f"{name} needs {any_of(halves)}"
+        return "" if backend in halves else f"{name} needs {any_of(halves)}"
     seeing = [*_SEES_WHOLE]
     if subject.is_at(_SEES_BY_FLASH):
         seeing.append("FLASH_ATTN")
-    if _sees_whole(subject, name) and asked not in seeing:
+    if _sees_whole(subject, name) and backend not in seeing:
         return f"{name} looks at a picture in both directions, which it does not"
     return ""
 
@@ -117,22 +117,22 @@ def block_size_findings(subject: Subject) -> Iterator[Finding]:
     """
     Blocks of the KV cache have a size that attention takes.
     """
-    size, (asked, _) = subject.number("block_size"), asked_backend(subject)
+    size, (backend, _) = subject.number("block_size"), asked_backend(subject)
     name, word = subject.checkpoint.class_name, subject.word("block_size")
     if size is None or name is None or subject.capability is None:
         return
-    unit = _LATENT_BLOCKS.get(asked)
+    unit = _LATENT_BLOCKS.get(backend)
     if is_latent(subject):
         if unit is not None and size % unit and subject.is_at(_BLOCKS_ARE_ASKED):
             yield NO_BACKEND.finding(
-                f"{word} must be a multiple of {unit} with {asked}, got {size}",
+                f"{word} must be a multiple of {unit} with {backend}, got {size}",
                 "leave it out",
             )
         return
     if size % _BLOCK == 0 or not subject.is_at(_SINCE):
         return
     is_by_flex = subject.is_at(_SINCE, _FLEX_BLOCKS)
-    if is_by_flex and asked in {"", "FLEX_ATTENTION"}:
+    if is_by_flex and backend in {"", "FLEX_ATTENTION"}:
         yield CACHE_BLOCKS.finding(
             f"{word}={size} has {subject.title} fall back to FlexAttention: other "
             f"attention takes multiples of {_BLOCK}",
@@ -150,15 +150,15 @@ def seeing_attention_findings(subject: Subject) -> Iterator[Finding]:
     The part that sees attends by what there is for it.
     """
     argument = "mm_encoder_attn_backend"
-    asked = (subject.text(argument) or "").upper()
+    backend = (subject.text(argument) or "").upper()
     name = subject.checkpoint.class_name or ""
     is_seeing = name.endswith("ForConditionalGeneration")
-    if not asked or not is_seeing or not subject.is_at(_SEEN_SINCE):
+    if not backend or not is_seeing or not subject.is_at(_SEEN_SINCE):
         return
     # Which came later than the first two was not read at each release.
-    if asked not in _SEEN_BY:
+    if backend not in _SEEN_BY:
         yield WRONG_BACKEND.finding(
-            f"{subject.word(argument)}={asked} does not fit: what sees attends by "
+            f"{subject.word(argument)}={backend} does not fit: what sees attends by "
             f"{any_of(_SEEN_BY)}",
             "leave it out",
         )

@@ -94,7 +94,7 @@ class Checkpoint(NamedTuple):
         facts: What no file says in one key: which code must be trusted until which
             release of ``transformers``, which parsers suit it.
 
-        told: The keys of config.json that the caller says himself.
+        override_keys: The keys of config.json that the caller says himself.
     """
 
     name: str
@@ -102,7 +102,7 @@ class Checkpoint(NamedTuple):
     is_whole: bool = False
     tokenizer: Mapping[str, Any] = {}
     facts: Mapping[str, Any] = {}
-    told: frozenset[str] = frozenset()
+    override_keys: frozenset[str] = frozenset()
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -229,20 +229,20 @@ def checkpoint_of(
     arguments = arguments or {}
     if isinstance(model, ModelArchitecture):
         return _overridden(_of_architecture(model), config, arguments)
-    known = known_checkpoint(model)
-    given = dict(config or {})
-    if any(key in given for key in _WHOLE):
-        base = Checkpoint(name=model, config=given, is_whole=True)
+    entry = known_checkpoint(model)
+    values = dict(config or {})
+    if any(key in values for key in _WHOLE):
+        base = Checkpoint(name=model, config=values, is_whole=True)
         return _overridden(base, {}, arguments)
-    if known is None:
-        base = _derived(model, given)
+    if entry is None:
+        base = _derived(model, values)
     else:
-        facts = dict(known)
+        facts = dict(entry)
         tokenizer, extra = facts.pop("tokenizer", {}), facts.pop("facts", {})
         base = Checkpoint(
             name=model, config=facts, is_whole=True, tokenizer=tokenizer, facts=extra
         )
-    return _overridden(base, given, arguments)
+    return _overridden(base, values, arguments)
 
 
 def checkpoint_for(
@@ -269,7 +269,7 @@ def checkpoint_for(
 
 
 def _of_architecture(model: ModelArchitecture) -> Checkpoint:
-    known = {
+    values = {
         "architectures": [model.class_name] if model.class_name else None,
         "num_attention_heads": model.num_attention_heads,
         "num_key_value_heads": model.num_key_value_heads,
@@ -277,7 +277,7 @@ def _of_architecture(model: ModelArchitecture) -> Checkpoint:
         "vocab_size": model.vocab_size if model.class_name else None,
         "quantization_config": _format_of(model),
     }
-    config = {key: value for key, value in known.items() if value is not None}
+    config = {key: value for key, value in values.items() if value is not None}
     return Checkpoint(name=model.architecture, config=config)
 
 
@@ -289,7 +289,7 @@ def _format_of(model: ModelArchitecture) -> dict[str, str] | None:
     return {"quant_method": method if is_dashed else method.replace("-", "_")}
 
 
-def _derived(model: str, given: Mapping[str, Any]) -> Checkpoint:
+def _derived(model: str, values: Mapping[str, Any]) -> Checkpoint:
     """
     Return what the name of a model tells that the catalogue does not have: how it was
     quantized, and of which catalogued model it is a copy.
@@ -300,7 +300,7 @@ def _derived(model: str, given: Mapping[str, Any]) -> Checkpoint:
     own: dict[str, Any] = {}
     if original is not None:
         own = {k: v for k, v in original.items() if k not in {"facts", "tokenizer"}}
-        classes = given.get("architectures")
+        classes = values.get("architectures")
         if classes and own.get("architectures") != list(classes):
             own, original = {}, None
     own.pop("quantization_config", None)
@@ -329,7 +329,7 @@ def named_quantization(model: str) -> dict[str, Any]:
 
 
 def _overridden(
-    base: Checkpoint, given: Mapping[str, Any] | None, arguments: Mapping[str, Any]
+    base: Checkpoint, changes: Mapping[str, Any] | None, arguments: Mapping[str, Any]
 ) -> Checkpoint:
     config, tokenizer = dict(base.config), dict(base.tokenizer)
     dotted = {
@@ -337,7 +337,7 @@ def _overridden(
         for key, value in arguments.items()
         if "." in key
     }
-    overrides = (given or {}, _mapping(arguments.get("hf_overrides")), dotted)
+    overrides = (changes or {}, _mapping(arguments.get("hf_overrides")), dotted)
     for values in overrides:
         for key, value in values.items():
             part, _, name = key.partition(".")
@@ -370,7 +370,7 @@ def _overridden(
         is_whole=base.is_whole and arguments.get("config_format") != "mistral",
         tokenizer=tokenizer,
         facts=facts,
-        told=frozenset(key for values in overrides for key in values),
+        override_keys=frozenset(key for values in overrides for key in values),
     )
 
 

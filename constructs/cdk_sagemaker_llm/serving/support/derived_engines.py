@@ -114,7 +114,7 @@ def tensorrt_llm_findings(subject: Subject) -> Iterator[Finding]:
     image = dict(images_by_release(subject.engine)).get(release, "")
     lmi = image.rpartition(" ")[2]
     since = load("lmi_models.json")["tensorrt_llm_since"]
-    known = [
+    stems = [
         begin
         for version, begins in since.items()
         if not lmi or is_between(lmi, version)
@@ -124,12 +124,12 @@ def tensorrt_llm_findings(subject: Subject) -> Iterator[Finding]:
     if lacking:
         yield from lacking
         return
-    asked, own = subject.text("quantize"), subject.checkpoint.method
-    if asked in _QUANTIZES and own:
+    choice, own = subject.text("quantize"), subject.checkpoint.method
+    if choice in _QUANTIZES and own:
         yield NOT_RAW.finding(
             f"{subject.title} quantizes weights in 16 bits, and those of "
             f"{subject.checkpoint.name} are in {own}, got "
-            f"{subject.word('quantize')}={asked}",
+            f"{subject.word('quantize')}={choice}",
             "name the model that these were made from",
         )
     maps = load("lmi_models.json")["tensorrt_llm_classes"]
@@ -150,7 +150,7 @@ def tensorrt_llm_findings(subject: Subject) -> Iterator[Finding]:
             f"the transformers package in {subject.title} does not know",
             "take a newer LMI version",
         )
-    rests = (name.removeprefix(one) for one in known if name.startswith(one))
+    rests = (name.removeprefix(one) for one in stems if name.startswith(one))
     if not any(_SAME.match(rest) for rest in rests):
         yield UNDOCUMENTED.finding(
             f"LMI does not document that {subject.title} takes {name}",
@@ -165,11 +165,11 @@ def deepspeed_findings(subject: Subject) -> Iterator[Finding]:
     kind = subject.checkpoint.model_type
     if subject.engine != "deepspeed" or kind is None:
         return
-    known = load("lmi_models.json")["deepspeed"]
+    kinds = load("lmi_models.json")["deepspeed"]
     lacking = tuple(_old_transformers(subject))
     if lacking:
         yield from lacking
-    elif kind not in {*known["started"], *known["batched_too"]}:
+    elif kind not in {*kinds["started"], *kinds["batched_too"]}:
         yield UNDOCUMENTED.finding(
             f"{subject.title} has no kernels of its own for models of type {kind}",
             "use vLLM or LMI-Dist",

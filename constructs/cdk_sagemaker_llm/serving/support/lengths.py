@@ -42,14 +42,14 @@ def length_findings(subject: Subject) -> Iterator[Finding]:
     """
     The length that is asked for is within the checkpoint's.
     """
-    asked = asked_length(subject.arguments.get("max_model_len"))
+    length = asked_length(subject.arguments.get("max_model_len"))
     longest = longest_of(subject)
-    if asked is None or longest is None or asked <= longest:
+    if length is None or longest is None or length <= longest:
         return
     word = subject.word("max_model_len")
     text = (
         f"{word} must be at most {longest}, which {subject.checkpoint.name} was made "
-        f"for, got {asked}"
+        f"for, got {length}"
     )
     is_forced = subject.environment.get(_OVERRIDE, "").lower() in {"1", "true"}
     if is_forced and subject.is_at(_OVERRIDE_SINCE):
@@ -124,7 +124,7 @@ def _is_capped(subject: Subject) -> bool:
     if kind == "gemma2" and subject.is_at("0.5.1", "0.6.3.post1"):
         return True
     # Later ones do so where these backends are asked for, the last on its old engine.
-    asked = subject.environment.get("VLLM_ATTENTION_BACKEND")
+    backend = subject.environment.get("VLLM_ATTENTION_BACKEND")
     is_old = subject.is_at("0.7.0", "0.9.2")
     is_old |= subject.environment.get("VLLM_USE_V1") == "0" and subject.is_at(
         "0.10.0", "0.10.2"
@@ -132,7 +132,7 @@ def _is_capped(subject: Subject) -> bool:
     kinds = {"gemma2", "cohere2"} | (
         {"gemma3_text"} if subject.is_at("0.8.0") else set()
     )
-    return asked in {"XFORMERS", "FLASHINFER"} and kind in kinds and is_old
+    return backend in {"XFORMERS", "FLASHINFER"} and kind in kinds and is_old
 
 
 def _scaling(text: Mapping[str, object]) -> Mapping[str, object]:

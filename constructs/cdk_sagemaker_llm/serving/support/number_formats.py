@@ -108,9 +108,9 @@ def resolved_dtype(subject: Subject) -> str | None:
     """
     Return the data type that the engine comes to; ``None`` where it is not known.
     """
-    asked = asked_dtype(subject)
-    if asked is not None:
-        return asked
+    dtype = asked_dtype(subject)
+    if dtype is not None:
+        return dtype
     own = subject.checkpoint.dtype
     capability = subject.capability
     if own == "float32":
@@ -127,11 +127,11 @@ def dtype_findings(subject: Subject) -> Iterator[Finding]:
     """
     The GPU has the data type, and the model holds it.
     """
-    asked, own = asked_dtype(subject), subject.checkpoint.dtype
+    dtype, own = asked_dtype(subject), subject.checkpoint.dtype
     capability, word = subject.capability, subject.word("dtype")
     model_type = subject.checkpoint.model_type or ""
     is_unfit = _is_unfit_in_halves(subject)
-    if asked == "float16" and is_unfit and subject.is_at("0.9.0"):
+    if dtype == "float16" and is_unfit and subject.is_at("0.9.0"):
         yield UNFIT_HALVES.finding(
             f"{subject.title} refuses {word}={subject.text('dtype')} for {model_type}, "
             "whose numbers overflow in it",
@@ -139,13 +139,13 @@ def dtype_findings(subject: Subject) -> Iterator[Finding]:
         )
     if capability is None or capability >= AMPERE:
         return
-    if asked == "bfloat16":
+    if dtype == "bfloat16":
         yield LACKS_BFLOAT16.finding(
             f"{word} must be float16 on {subject.gpu}, which has no bfloat16, got "
             f"{subject.text('dtype')}",
             "write float16, or take a GPU from A10G on",
         )
-    elif asked is None and own == "bfloat16":
+    elif dtype is None and own == "bfloat16":
         if not subject.is_at("0.9.0"):
             yield LACKS_BFLOAT16.finding(
                 f"the weights are in bfloat16, which {subject.gpu} lacks, and "
@@ -178,17 +178,17 @@ def method_findings(subject: Subject) -> Iterator[Finding]:
     method = resolved_method(subject)
     if not method:
         return
-    own, asked = method_of(subject), asked_method(subject)
+    own, choice = method_of(subject), asked_method(subject)
     name = subject.checkpoint.class_name
     is_left = name is not None and name not in _FIRST_QUANTIZED
-    if asked is not None and is_left and subject.is_at("0.0", "0.2.1.post1"):
+    if choice is not None and is_left and subject.is_at("0.0", "0.2.1.post1"):
         yield LACKS_METHOD.finding(
             f"{subject.title} takes quantized weights of Llama and Mistral alone, got "
             f"{name}",
             "take an image with a newer release",
         )
         return
-    named = asked or own or method
+    named = choice or own or method
     is_lacking = all(lacks_method(engine, one, release) for one in (named, method))
     is_scaled = method == "modelopt" and subject.is_at(*_NO_CACHE_SCALES)
     if is_scaled and subject.checkpoint.name.lower().startswith("nvidia/"):
@@ -199,7 +199,7 @@ def method_findings(subject: Subject) -> Iterator[Finding]:
         )
         return
     # Before, the method was not read from the files.
-    if is_lacking and (asked or subject.is_at("0.2.7")):
+    if is_lacking and (choice or subject.is_at("0.2.7")):
         spans = method_spans(engine, named)
         image = image_within(engine, spans)
         yield LACKS_METHOD.finding(
@@ -254,9 +254,9 @@ def _of_gpu(subject: Subject, method: str, support: MethodSupport) -> Iterator[F
         return
     dtype = resolved_dtype(subject)
     if dtype and support.types and dtype not in support.types:
-        asked = asked_dtype(subject)
+        choice = asked_dtype(subject)
         word = subject.word("dtype")
-        where = f"{word}={asked}" if asked else f"the weights are in {dtype}, which"
+        where = f"{word}={choice}" if choice else f"the weights are in {dtype}, which"
         yield METHOD_DTYPE.finding(
             f"{where} is not taken by the quantization method {method} of "
             f"{subject.title}",

@@ -129,13 +129,13 @@ def flex_findings(subject: Subject) -> Iterator[Finding]:
     """
     FlexAttention, which old GPUs are given, does what the model's attention asks for.
     """
-    capability, asked = subject.capability, asked_backend(subject)[0]
+    capability, backend = subject.capability, asked_backend(subject)[0]
     size = _size(subject)
     is_left = capability is not None and capability < AMPERE
     is_left |= size is not None and size not in FLASH_SIZES
-    is_given = capability is not None and is_left and not asked
+    is_given = capability is not None and is_left and not backend
     is_given = is_given and subject.is_at("0.10.2", "0.11.0")
-    is_taken = capability is not None and asked == "FLEX_ATTENTION"
+    is_taken = capability is not None and backend == "FLEX_ATTENTION"
     is_taken = is_taken and subject.is_at("0.10.0", "0.11.0")
     if not (is_given or is_taken) or is_latent(subject):
         return
@@ -144,8 +144,8 @@ def flex_findings(subject: Subject) -> Iterator[Finding]:
     lacks = _lacks_flex(subject)
     if lacks:
         is_old = capability is not None and capability < AMPERE
-        way = "take a GPU from A10G on" if is_old else f"leave {asked} out"
-        way = way if is_old or asked else "set VLLM_ATTENTION_BACKEND=XFORMERS"
+        way = "take a GPU from A10G on" if is_old else f"leave {backend} out"
+        way = way if is_old or backend else "set VLLM_ATTENTION_BACKEND=XFORMERS"
         yield NO_BACKEND.finding(
             f"{subject.title} takes FlexAttention on {subject.gpu}, which has no "
             f"{lacks}, as {subject.checkpoint.name} needs",
@@ -213,14 +213,14 @@ def forced_old_backend_findings(subject: Subject) -> Iterator[Finding]:
     """
     The attention backend that is asked for takes the model on the GPU.
     """
-    asked, word = asked_backend(subject)
+    backend, word = asked_backend(subject)
     capability = subject.capability
-    if not asked or capability is None or subject.is_at("0.11.1"):
+    if not backend or capability is None or subject.is_at("0.11.1"):
         return
-    why = _refuses_old_backend(subject, asked, capability)
+    why = _refuses_old_backend(subject, backend, capability)
     if why:
         yield WRONG_BACKEND.finding(
-            f"{word}={asked} does not fit: {why}",
+            f"{word}={backend} does not fit: {why}",
             f"leave {word} out: {subject.title} takes one that fits",
         )
 
@@ -235,38 +235,38 @@ _NAMES = {
 _FULL_BACKENDS = ("FLASH_ATTN", "FLASHINFER", "TRITON_ATTN", "FLEX_ATTENTION")
 
 
-def _refuses_old_backend(subject: Subject, asked: str, capability: int) -> str:
+def _refuses_old_backend(subject: Subject, backend: str, capability: int) -> str:
     is_forced = subject.environment.get("VLLM_USE_V1") == "1"
-    if is_forced and asked not in NEW_BACKENDS.get(subject.release, (asked,)):
+    if is_forced and backend not in NEW_BACKENDS.get(subject.release, (backend,)):
         return "the new engine, which VLLM_USE_V1=1 forces, does not have it"
     # It prefills by FlashAttention 2, which others are left for.
-    if asked == "FLASHINFER" and capability < AMPERE and subject.is_at("0.6.0"):
+    if backend == "FLASHINFER" and capability < AMPERE and subject.is_at("0.6.0"):
         return f"it needs a GPU from Ampere on, got {subject.gpu}"
-    if _is_of_others(subject, asked):
+    if _is_of_others(subject, backend):
         return f"{subject.title} has none of that name for GPUs of NVIDIA"
     size = _size(subject)
     sizes: dict[str, tuple[int, ...]] = {"FLASHINFER": _INFER_SIZES}
     if subject.is_at("0.10.2"):
         sizes["FLASH_ATTN"] = FLASH_SIZES
-    is_unfit = size is not None and size not in sizes.get(asked, (size,))
+    is_unfit = size is not None and size not in sizes.get(backend, (size,))
     if is_unfit and subject.is_at("0.4.2"):
         return f"it does not take heads of {size}"
-    if asked == "FLASHINFER" and subject.is_at("0.5.3", "0.6.3.post1"):
+    if backend == "FLASHINFER" and subject.is_at("0.5.3", "0.6.3.post1"):
         return _refuses_window(subject)
-    return _refuses_new_backend(subject, asked, capability)
+    return _refuses_new_backend(subject, backend, capability)
 
 
-def _is_of_others(subject: Subject, asked: str) -> bool:
+def _is_of_others(subject: Subject, backend: str) -> bool:
     if subject.is_at("0.5.3", "0.6.3.post1"):
-        return asked in _ELSEWHERE or asked not in _FIRST_BACKENDS
+        return backend in _ELSEWHERE or backend not in _FIRST_BACKENDS
     if subject.is_at("0.10.2", "0.10.2"):
         others = ("DUAL_CHUNK_FLASH_ATTN", "DIFFERENTIAL_FLASH_ATTN")
-        return asked not in {*NEW_BACKENDS["0.10.2"], *others}
+        return backend not in {*NEW_BACKENDS["0.10.2"], *others}
     if not subject.is_at("0.7.0", "0.8.5") or is_latent(subject):
         return False
     is_old = subject.is_at("0.0", "0.7.3") or bool(old_engine_for(subject))
     names = _NAMES | ({"TRITON_ATTN"} if subject.is_at("0.8.0") else set())
-    return asked in names and (is_old or asked not in NEW_BACKENDS["0.8.4"])
+    return backend in names and (is_old or backend not in NEW_BACKENDS["0.8.4"])
 
 
 def _refuses_window(subject: Subject) -> str:
@@ -279,31 +279,31 @@ def _refuses_window(subject: Subject) -> str:
     return f"it looks at no window, and the model has one of {window}" if is_hit else ""
 
 
-def _refuses_new_backend(subject: Subject, asked: str, capability: int) -> str:
+def _refuses_new_backend(subject: Subject, backend: str, capability: int) -> str:
     if not subject.is_at("0.10.2"):
         return ""
     is_off = bool(subject.environment.get("VLLM_MLA_DISABLE"))
     name = subject.checkpoint.class_name
-    if asked in _FULL_BACKENDS and is_latent(subject) and not is_off:
+    if backend in _FULL_BACKENDS and is_latent(subject) and not is_off:
         return f"{name} has latent attention"
-    if _is_for_hopper(subject, asked, capability) and not is_off:
+    if _is_for_hopper(subject, backend, capability) and not is_off:
         return f"it does not run on {subject.gpu}"
     why = old_engine_of(subject) if subject.is_at("0.0", "0.10.2") else ""
-    known = _OF_OLD_ENGINE
+    backends = _OF_OLD_ENGINE
     if is_latent(subject) and not is_off:
-        known = known | _LATENT_OF_OLD_ENGINE
-    if why and asked not in known:
+        backends = backends | _LATENT_OF_OLD_ENGINE
+    if why and backend not in backends:
         return f"the old engine, which {why} has {subject.title} take, lacks it"
-    is_unfit = asked == "FLEX_ATTENTION"
-    is_unfit |= asked == "FLASH_ATTN" and capability != HOPPER
+    is_unfit = backend == "FLEX_ATTENTION"
+    is_unfit |= backend == "FLASH_ATTN" and capability != HOPPER
     # What has them on B200 is fetched from NVIDIA.
-    is_unfit |= asked == "FLASHINFER" and capability != BLACKWELL
+    is_unfit |= backend == "FLASHINFER" and capability != BLACKWELL
     if is_gpt_oss(subject) and is_unfit:
         return f"it has no attention sinks on {subject.gpu}"
     return ""
 
 
-def _is_for_hopper(subject: Subject, asked: str, capability: int) -> bool:
+def _is_for_hopper(subject: Subject, backend: str, capability: int) -> bool:
     """
     Whether a backend for latent vectors that is made for H100 is asked for elsewhere.
     """
@@ -311,4 +311,4 @@ def _is_for_hopper(subject: Subject, asked: str, capability: int) -> bool:
         return False
     # With blocks of its own size it is taken, and fails later than the start.
     is_taken = subject.number("block_size") == _LATENT_BLOCK and capability < BLACKWELL
-    return asked == "FLASH_ATTN_MLA" or (asked == "FLASHMLA" and not is_taken)
+    return backend == "FLASH_ATTN_MLA" or (backend == "FLASHMLA" and not is_taken)

@@ -127,10 +127,15 @@ def drafts_of_old_engine_findings(subject: Subject) -> Iterator[Finding]:
     """
     Drafts run on the new engine alone.
     """
-    asked = speculation_in(subject.arguments)
+    speculation = speculation_in(subject.arguments)
     why = old_engine_of(subject) if subject.is_at("0.10.0", "0.10.2") else ""
     is_forced = subject.environment.get("VLLM_USE_V1") == "1"
-    if asked and why and not is_forced and asked.get("method") != "draft_model":
+    if (
+        speculation
+        and why
+        and not is_forced
+        and speculation.get("method") != "draft_model"
+    ):
         yield NO_DRAFTS.finding(
             f"{subject.title} does not draft on its old engine, which {why} has it "
             "take",
@@ -157,15 +162,15 @@ def _leaves_cache(subject: Subject) -> bool:
     (is_kv_cache_dtype_supported of platforms/cuda.py).
     """
     capability = subject.capability
-    asked = subject.environment.get("VLLM_ATTENTION_BACKEND", "")
+    backend = subject.environment.get("VLLM_ATTENTION_BACKEND", "")
     if capability is None or not subject.is_at("0.10.2"):
         return False
     if is_latent(subject):
-        return asked not in {"", "FLASHMLA", "CUTLASS_MLA"}
-    if asked == "TRITON_ATTN_VLLM_V1":
+        return backend not in {"", "FLASHMLA", "CUTLASS_MLA"}
+    if backend == "TRITON_ATTN_VLLM_V1":
         return capability < ADA
-    is_flash = asked in {"", "FLASH_ATTN_VLLM_V1"}
-    is_kept = capability == BLACKWELL or asked == "FLASHINFER"
+    is_flash = backend in {"", "FLASH_ATTN_VLLM_V1"}
+    is_kept = capability == BLACKWELL or backend == "FLASHINFER"
     return not (is_kept or (is_flash and capability == HOPPER))
 
 
@@ -194,10 +199,10 @@ def old_engine_for(subject: Subject) -> str:
         return ""
     method = speculation_in(subject.arguments)
     kind = subject.text("kv_cache_dtype") or "auto"
-    asked, word = asked_backend(subject)
+    backend, word = asked_backend(subject)
     for is_left, why in (
         (subject.environment.get("VLLM_USE_V1") == "0", "what VLLM_USE_V1=0 leaves"),
-        (bool(asked) and asked not in NEW_BACKENDS["0.8.4"], f"{word}={asked}"),
+        (bool(backend) and backend not in NEW_BACKENDS["0.8.4"], f"{word}={backend}"),
         (capability is not None and capability < AMPERE, subject.gpu),
         (kind != "auto" and capability != HOPPER, f"kv_cache_dtype={kind}"),
         (resolved_dtype(subject) == "float32", "float32"),

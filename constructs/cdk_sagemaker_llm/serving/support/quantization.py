@@ -160,8 +160,8 @@ def method_of(subject: Subject) -> str | None:
     Return the quantization method of the files; where nothing is known of them, what
     is only asked for of files that have it.
     """
-    own, asked = subject.checkpoint.method, subject.text("quantization")
-    is_meant = asked is not None and asked.replace("_", "-") == _ROUNDED
+    own, choice = subject.checkpoint.method, subject.text("quantization")
+    is_meant = choice is not None and choice.replace("_", "-") == _ROUNDED
     return _ROUNDED if own is None and is_meant and subject.is_at(_BY_INC) else own
 
 
@@ -170,8 +170,8 @@ def asked_method(subject: Subject) -> str | None:
     Return the method that is asked for; ``None`` for none, or where the release takes
     that of the files in its place, whatever it is.
     """
-    asked = subject.text("quantization")
-    if asked in {None, "none", ""}:
+    choice = subject.text("quantization")
+    if choice in {None, "none", ""}:
         return None
     values = subject.checkpoint.quantization or {}
     own = method_of(subject)
@@ -182,20 +182,20 @@ def asked_method(subject: Subject) -> str | None:
         or (own == "mxfp4" and is_gpt_oss(subject) and subject.is_at(_BY_FAMILY))
     )
     # Humming is asked first from its release on.
-    return None if is_replaced and asked != "humming" else asked
+    return None if is_replaced and choice != "humming" else choice
 
 
 def resolved_method(subject: Subject) -> str | None:
     """
     Return the method that is used; empty for none, ``None`` where it is not known.
     """
-    own, asked = method_of(subject), asked_method(subject)
+    own, choice = method_of(subject), asked_method(subject)
     if not own:
-        return asked or own
+        return choice or own
     if own == "gptq":
-        return _kernel(subject, asked, own, _GPTQ_KERNELS, "0.4.2", "0.22.0")
+        return _kernel(subject, choice, own, _GPTQ_KERNELS, "0.4.2", "0.22.0")
     if own == "awq":
-        return _kernel(subject, asked, own, _AWQ_KERNELS, "0.5.3", "0.24.0")
+        return _kernel(subject, choice, own, _AWQ_KERNELS, "0.5.3", "0.24.0")
     if own == "mxfp4" and is_gpt_oss(subject) and subject.is_at(_BY_FAMILY):
         return "gpt_oss_mxfp4"
     name, *span = _CALLED.get(own, (own, "0.0"))
@@ -204,18 +204,18 @@ def resolved_method(subject: Subject) -> str | None:
 
 def _kernel(  # noqa: PLR0917 - what differs between the two formats
     subject: Subject,
-    asked: str | None,
+    choice: str | None,
     own: str,
     kernels: tuple[str, ...],
     since: str,
     merged: str,
 ) -> str:
     marlin, _, auto = kernels
-    if asked == "moe_wna16":
-        return asked
+    if choice == "moe_wna16":
+        return choice
     if subject.is_at(merged):
         return auto
-    if asked == own or not subject.is_at(since) or not _fits_marlin(subject):
+    if choice == own or not subject.is_at(since) or not _fits_marlin(subject):
         return own
     return marlin
 
@@ -238,25 +238,25 @@ def quantization_findings(subject: Subject) -> Iterator[Finding]:
     """
     What is asked for is what the weights are, or can be made of them.
     """
-    own, asked = method_of(subject), asked_method(subject)
-    if not asked or own is None or not subject.is_at("0.2.7"):
+    own, choice = method_of(subject), asked_method(subject)
+    if not choice or own is None or not subject.is_at("0.2.7"):
         return
     word = subject.word("quantization")
     if not own:
-        needs_files = asked in _NEEDS_FILES
+        needs_files = choice in _NEEDS_FILES
         # Before, that name was of what Gaudi does by itself.
-        needs_files |= asked == "inc" and subject.is_at(_BY_INC)
+        needs_files |= choice == "inc" and subject.is_at(_BY_INC)
         # It takes the first of many files for its own, unless it is told how.
-        needs_files |= asked == "torchao" and not subject.has("hf_overrides")
+        needs_files |= choice == "torchao" and not subject.has("hf_overrides")
         if needs_files:
             yield NOT_QUANTIZED.finding(
-                f"{word}={asked} needs weights that were quantized so, and those of "
+                f"{word}={choice} needs weights that were quantized so, and those of "
                 f"{subject.checkpoint.name} are not quantized",
                 "leave it out, or name a model that was quantized",
             )
-    elif own in _STRICT and not _is_same(subject, own, asked):
+    elif own in _STRICT and not _is_same(subject, own, choice):
         yield OTHER_METHOD.finding(
-            f"{word} must be left out or be that of the weights, {own}, got {asked}",
+            f"{word} must be left out or be that of the weights, {own}, got {choice}",
             f"leave {word} out: {subject.title} reads it from the weights",
         )
 
@@ -266,8 +266,8 @@ def config_elsewhere_findings(subject: Subject) -> Iterator[Finding]:
     The config.json that is named for a GGUF file is not that of other weights.
     """
     named = subject.arguments.get("hf_config_path")
-    asked, own = subject.text("quantization"), subject.checkpoint.method
-    is_gguf = "gguf" in {asked, own} and subject.is_at("0.8.4", "0.10.2")
+    choice, own = subject.text("quantization"), subject.checkpoint.method
+    is_gguf = "gguf" in {choice, own} and subject.is_at("0.8.4", "0.10.2")
     if not is_gguf or not isinstance(named, str):
         return
     other = checkpoint_of(named).method
@@ -295,27 +295,27 @@ def tied_findings(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def _is_same(subject: Subject, own: str, asked: str) -> bool:
-    if asked == own or asked in _OTHERS.get(own, ()):
+def _is_same(subject: Subject, own: str, choice: str) -> bool:
+    if choice == own or choice in _OTHERS.get(own, ()):
         return True
     if own == "gptq":
-        return _is_kernel(subject, asked, _GPTQ_KERNELS, "0.4.2", "0.22.0")
+        return _is_kernel(subject, choice, _GPTQ_KERNELS, "0.4.2", "0.22.0")
     if own == "awq":
-        return _is_kernel(subject, asked, _AWQ_KERNELS, "0.5.3", "0.24.0")
+        return _is_kernel(subject, choice, _AWQ_KERNELS, "0.5.3", "0.24.0")
     if own.startswith("modelopt"):
-        return asked.startswith("modelopt") or asked == "nvfp4"
+        return choice.startswith("modelopt") or choice == "nvfp4"
     if own == "mxfp4":
-        return asked == "gpt_oss_mxfp4" and subject.is_at("0.20.0")
+        return choice == "gpt_oss_mxfp4" and subject.is_at("0.20.0")
     return False
 
 
 def _is_kernel(
-    subject: Subject, asked: str, kernels: tuple[str, ...], since: str, merged: str
+    subject: Subject, choice: str, kernels: tuple[str, ...], since: str, merged: str
 ) -> bool:
-    if asked == "moe_wna16":
+    if choice == "moe_wna16":
         return subject.is_at("0.6.3")
-    if asked not in kernels or not subject.is_at(since):
+    if choice not in kernels or not subject.is_at(since):
         return False
-    if asked == kernels[-1]:
+    if choice == kernels[-1]:
         return subject.is_at(merged)
     return subject.is_at(merged) or _fits_marlin(subject)

@@ -173,12 +173,12 @@ def sglang_backend_findings(subject: Subject) -> Iterator[Finding]:
         "prefill_attention_backend",
         "decode_attention_backend",
     ):
-        asked = subject.text(argument)
-        why = asked and _refuses_backend(subject, asked, argument)
+        backend = subject.text(argument)
+        why = backend and _refuses_backend(subject, backend, argument)
         if why:
             word = subject.word(argument)
             yield WRONG_BACKEND.finding(
-                f"{word}={asked} does not fit: {why}",
+                f"{word}={backend} does not fit: {why}",
                 f"leave {word} out: {subject.title} takes one that fits",
             )
 
@@ -243,21 +243,23 @@ def sglang_hook_findings(subject: Subject) -> Iterator[Finding]:
     """
     Drafts are asked for with what they need, and beside what they run with.
     """
-    asked, argument = subject.text("speculative_algorithm"), "speculative_algorithm"
+    algorithm, argument = subject.text("speculative_algorithm"), "speculative_algorithm"
     has_path = any(map(subject.has, _DRAFTS))
     has_adapters = subject.flag("enable_lora") or bool(
         subject.arguments.get("lora_paths")
     )
     why = ""
-    if asked == "standalone" and subject.flag("enable_dp_attention"):
+    if algorithm == "standalone" and subject.flag("enable_dp_attention"):
         why = "does not run beside enable_dp_attention"
-    elif asked == "dflash" and not has_path:
+    elif algorithm == "dflash" and not has_path:
         why = "needs speculative_draft_model_path"
-    elif asked in _BRANCHING and has_adapters and subject.is_at(*_ADAPTERS_BY_WORDS):
+    elif (
+        algorithm in _BRANCHING and has_adapters and subject.is_at(*_ADAPTERS_BY_WORDS)
+    ):
         why = "does not run beside LoRA adapters"
     if why and subject.is_at(_IN_HOOKS):
         yield NO_DRAFTS.finding(
-            f"{subject.word(argument)}={asked} {why} at {subject.title}",
+            f"{subject.word(argument)}={algorithm} {why} at {subject.title}",
             "name the draft"
             if "needs" in why
             else "leave one of both out, or write NGRAM",
@@ -273,19 +275,19 @@ def sglang_four_bit_findings(subject: Subject) -> Iterator[Finding]:
     """
     name, capability = subject.checkpoint.class_name, subject.capability
     kind, word = subject.text("kv_cache_dtype"), subject.word("kv_cache_dtype")
-    asked = subject.text("attention_backend")
+    backend = subject.text("attention_backend")
     halves = ("prefill_attention_backend", "decode_attention_backend")
-    is_halved = any(map(subject.has, halves)) or asked == "fa4"
+    is_halved = any(map(subject.has, halves)) or backend == "fa4"
     if kind != "fp4_e2m1" or is_halved or not subject.is_at(*_FOUR_BITS_AT):
         return
     backends = _LATENT_IN_FOUR_BITS if is_latent(subject) else _IN_FOUR_BITS
     is_known = name in _PLAIN or name in _PLAINLY_LATENT
     is_older = capability is not None and capability < BLACKWELL
-    is_unfit = asked not in backends if asked else is_known and is_older
+    is_unfit = backend not in backends if backend else is_known and is_older
     if name is not None and capability is not None and is_unfit:
         yield CACHE_FORMAT.finding(
             f"{word}={kind} needs an attention of {any_of(backends)}, and "
-            f"{subject.title} has {asked or 'another'} on {subject.gpu}",
+            f"{subject.title} has {backend or 'another'} on {subject.gpu}",
             f"leave {word} out, or set attention_backend={backends[0]}",
         )
 
@@ -294,19 +296,19 @@ def sglang_together_findings(subject: Subject) -> Iterator[Finding]:
     """
     Drafts and stages are not asked for beside what they do not run with.
     """
-    asked = subject.text("speculative_algorithm")
+    algorithm = subject.text("speculative_algorithm")
     word = next((one for one in _STAGES if subject.has(one)), _STAGES[0])
     is_staged = (subject.number(word) or 1) > 1
     is_mixed = subject.flag("enable_mixed_chunk") and subject.is_at("0.0", "0.5.10")
     beside = ""
-    if is_staged and asked and subject.is_at("0.5.5", _NO_STAGED_DRAFTS):
+    if is_staged and algorithm and subject.is_at("0.5.5", _NO_STAGED_DRAFTS):
         beside = f"{subject.word(word)}={subject.number(word)}"
-    elif subject.text("attention_backend") == "flex_attention" and asked:
+    elif subject.text("attention_backend") == "flex_attention" and algorithm:
         beside = "attention_backend=flex_attention"
     if beside:
         yield NO_DRAFTS.finding(
             f"{subject.title} drafts nothing beside {beside}, got "
-            f"{subject.word('speculative_algorithm')}={asked}",
+            f"{subject.word('speculative_algorithm')}={algorithm}",
             "leave one of both out",
         )
     elif is_staged and is_mixed and subject.is_at("0.5.5"):
@@ -368,28 +370,32 @@ def _model_needs(subject: Subject, argument: str) -> tuple[str, tuple[str, ...]]
     return "", ()
 
 
-def _refuses_beside(subject: Subject, asked: str, argument: str) -> str:
+def _refuses_beside(subject: Subject, backend: str, argument: str) -> str:
     """
     Return why a class, or drafting, does not go with a backend, whatever the GPU.
     """
     name = subject.checkpoint.class_name or ""
     unfit_one, *span = _NOT_WITH.get(name, ("", "", ""))
-    if asked == unfit_one and argument == "attention_backend" and subject.is_at(*span):
+    if (
+        backend == unfit_one
+        and argument == "attention_backend"
+        and subject.is_at(*span)
+    ):
         return f"{name} does not run with it"
-    if attends_in_chunks(subject.checkpoint) and asked != "dual_chunk_flash_attn":
+    if attends_in_chunks(subject.checkpoint) and backend != "dual_chunk_flash_attn":
         return "the model attends in two chunks, by dual_chunk_flash_attn alone"
-    if asked == "torch_native" and subject.has("speculative_algorithm"):
+    if backend == "torch_native" and subject.has("speculative_algorithm"):
         return "nothing is drafted with it"
-    if asked == "trtllm_mha" and name in _PLAINLY_LATENT:
+    if backend == "trtllm_mha" and name in _PLAINLY_LATENT:
         return f"{name} has latent attention"
     return ""
 
 
-def _refuses_backend(subject: Subject, asked: str, argument: str) -> str:
+def _refuses_backend(subject: Subject, backend: str, argument: str) -> str:
     model, backends = _model_needs(subject, argument)
-    if model and asked not in backends:
+    if model and backend not in backends:
         return f"{model} needs {any_of(backends)}"
-    why = _refuses_beside(subject, asked, argument)
+    why = _refuses_beside(subject, backend, argument)
     if why:
         return why
     capability = subject.capability
@@ -407,10 +413,10 @@ def _refuses_backend(subject: Subject, asked: str, argument: str) -> str:
     }
     # Its prefill is for 10.x (sgl-project/sglang issue 24633).
     is_120 = capability >= 120 and subject.is_at("0.0", "0.5.10")  # noqa: PLR2004 - 12.0
-    if unfit.get(asked) or (asked == "trtllm_mla" and is_120):
+    if unfit.get(backend) or (backend == "trtllm_mla" and is_120):
         return f"it does not run on {subject.gpu}"
     is_told = subject.checkpoint.is_whole and subject.checkpoint.class_name is not None
-    if asked in _OF_LATENT and is_told and not is_latent(subject):
+    if backend in _OF_LATENT and is_told and not is_latent(subject):
         return f"{subject.checkpoint.class_name} has no latent attention"
     return ""
 
@@ -420,8 +426,8 @@ def sglang_cache_findings(subject: Subject) -> Iterator[Finding]:
     The KV cache's format is one that attention by Triton compiles on the GPU.
     """
     kind, capability = subject.text("kv_cache_dtype"), subject.capability
-    asked = subject.text("attention_backend")
-    if asked == "fa3" and kind == "fp8_e5m2" and subject.is_at("0.5.5"):
+    backend = subject.text("attention_backend")
+    if backend == "fa3" and kind == "fp8_e5m2" and subject.is_at("0.5.5"):
         yield CACHE_FALLBACK.finding(
             f"{subject.word('kv_cache_dtype')}={kind} has {subject.title} take "
             f"attention by Triton instead of {subject.word('attention_backend')}=fa3, "
@@ -429,7 +435,7 @@ def sglang_cache_findings(subject: Subject) -> Iterator[Finding]:
             "write fp8_e4m3, or leave it out",
         )
         return
-    is_triton = asked == "triton" or (
+    is_triton = backend == "triton" or (
         not subject.has("attention_backend")
         and (is_gpt_oss(subject) or is_latent(subject))
     )

@@ -108,34 +108,34 @@ def sglang_quantization_findings(subject: Subject) -> Iterator[Finding]:
     """
     The quantization asked for is that of the weights, and the release has it.
     """
-    own, asked = subject.checkpoint.method, subject.text("quantization")
-    method = asked or own
+    own, choice = subject.checkpoint.method, subject.text("quantization")
+    method = choice or own
     if (
         method
         and lacks_method("sglang", method, subject.release)
         and not _is_marlin(subject, method)
     ):
-        of = subject.word("quantization") if asked else subject.checkpoint.name
+        of = subject.word("quantization") if choice else subject.checkpoint.name
         spans = method_spans("sglang", method)
-        if asked or not spans:
+        if choice or not spans:
             yield LACKS_METHOD.finding(
                 f"{subject.title} does not have the quantization method {method}, "
                 f"which {of} asks for",
                 "take weights in another format",
             )
         return
-    if not asked or own is None:
+    if not choice or own is None:
         return
     word = subject.word("quantization")
-    if not own and asked in _NEEDS_FILES:
+    if not own and choice in _NEEDS_FILES:
         yield NOT_QUANTIZED.finding(
-            f"{word}={asked} needs weights that were quantized so, and those of "
+            f"{word}={choice} needs weights that were quantized so, and those of "
             f"{subject.checkpoint.name} are not quantized",
             "leave it out, or name a model that was quantized",
         )
-    elif own in _TAKEN_AS and asked != own and asked not in _TAKEN_AS[own]:
+    elif own in _TAKEN_AS and choice != own and choice not in _TAKEN_AS[own]:
         yield OTHER_METHOD.finding(
-            f"{word} must be left out or be that of the weights, {own}, got {asked}",
+            f"{word} must be left out or be that of the weights, {own}, got {choice}",
             f"leave {word} out: {subject.title} reads it from the weights",
         )
 
@@ -150,10 +150,10 @@ def sglang_method_findings(subject: Subject) -> Iterator[Finding]:
     The GPU and the data type are among those of the quantization method.
     """
     method = _method(subject)
-    known = method and find_method("sglang", method, subject.release)
-    if not known:
+    support = method and find_method("sglang", method, subject.release)
+    if not support:
         return
-    capability, least = subject.capability, known.capability
+    capability, least = subject.capability, support.capability
     if capability is not None and least is not None and capability < least:
         yield GPU_LACKS_METHOD.finding(
             f"{subject.title} needs a compute capability of {least / 10} for weights "
@@ -164,13 +164,13 @@ def sglang_method_findings(subject: Subject) -> Iterator[Finding]:
     dtype = subject.checkpoint.dtype if dtype in {None, "auto"} else dtype
     dtype = {"half": "float16", "float": "float32"}.get(dtype or "", dtype)
     is_cast = capability is not None and capability < AMPERE
-    if known.types and dtype and not is_cast and dtype not in known.types:
+    if support.types and dtype and not is_cast and dtype not in support.types:
         if dtype == "float32" and subject.text("dtype") in {None, "auto"}:
             return
         yield METHOD_DTYPE.finding(
-            f"{subject.title} takes {any_of(known.types)} with weights in {method}, "
+            f"{subject.title} takes {any_of(support.types)} with weights in {method}, "
             f"got {dtype}",
-            f"set {subject.word('dtype')}={known.types[0]}",
+            f"set {subject.word('dtype')}={support.types[0]}",
         )
 
 
@@ -223,11 +223,11 @@ def _method(subject: Subject) -> str | None:
     """
     Return the method that SGLang comes to; ``None`` where that is not known.
     """
-    own, asked = subject.checkpoint.method, subject.text("quantization")
-    if own in {"awq", "gptq"} and asked not in {own, "moe_wna16"}:
+    own, choice = subject.checkpoint.method, subject.text("quantization")
+    if own in {"awq", "gptq"} and choice not in {own, "moe_wna16"}:
         is_new = subject.capability is not None and subject.capability >= AMPERE
         return f"{own}_marlin" if is_new else None
-    return asked or own
+    return choice or own
 
 
 def sglang_vision_findings(subject: Subject) -> Iterator[Finding]:

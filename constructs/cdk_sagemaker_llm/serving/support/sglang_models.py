@@ -70,7 +70,7 @@ _FAMILIES = {
     "gpt-oss": ("GptOss",),
     "gemma4": ("Gemma",),
 }
-_TOLD = tuple({prefix for names in _FAMILIES.values() for prefix in names})
+_FAMILY_PREFIXES = tuple({prefix for names in _FAMILIES.values() for prefix in names})
 
 INCOMPATIBLE_CLASS = Rule(
     "LLM971", "the Transformers backend cannot run the model's class", _LOADER
@@ -190,11 +190,11 @@ def sglang_code_findings(subject: Subject) -> Iterator[Finding]:
         return
     if version is None:
         return
-    known = (
+    answers = (
         knows_model_type(kind, version),
         brings_model_type("sglang", kind, subject.release),
     )
-    if known == (False, False):
+    if answers == (False, False):
         yield UNTRUSTED_CODE.finding(
             f"{subject.checkpoint.name} is read by code of its own, for neither "
             f"{subject.title} nor its transformers package knows the model type {kind}",
@@ -206,14 +206,14 @@ def sglang_length_findings(subject: Subject) -> Iterator[Finding]:
     """
     The context that is asked for is within the checkpoint's.
     """
-    asked = asked_length(subject.arguments.get("context_length"))
+    length = asked_length(subject.arguments.get("context_length"))
     longest = sglang_longest(subject)
-    if asked is None or longest is None or asked <= longest:
+    if length is None or longest is None or length <= longest:
         return
     word = subject.word("context_length")
     text = (
         f"{word} must be at most {longest}, which {subject.checkpoint.name} was made "
-        f"for, got {asked}"
+        f"for, got {length}"
     )
     forced = "" if subject.is_at(_NOT_LONGER) else "true"
     if subject.environment.get(_LONGER, forced).lower() in _TRUE:
@@ -282,12 +282,16 @@ def sglang_family_findings(subject: Subject) -> Iterator[Finding]:
     """
     The parser of tool calls is made for the model's family.
     """
-    asked = subject.text("tool_call_parser") or ""
+    parser = subject.text("tool_call_parser") or ""
     name = subject.checkpoint.class_name or ""
-    suited = _FAMILIES.get(asked)
-    if suited is None or not name.startswith(_TOLD) or name.startswith(suited):
+    suited = _FAMILIES.get(parser)
+    if (
+        suited is None
+        or not name.startswith(_FAMILY_PREFIXES)
+        or name.startswith(suited)
+    ):
         return
     yield OTHER_FAMILY.finding(
-        f"{subject.word('tool_call_parser')}={asked} is not for "
+        f"{subject.word('tool_call_parser')}={parser} is not for "
         f"{subject.checkpoint.name}: calls of tools stay plain text"
     )

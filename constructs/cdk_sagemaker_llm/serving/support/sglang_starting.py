@@ -74,11 +74,11 @@ def sglang_device_findings(subject: Subject) -> Iterator[Finding]:
         "prefill_attention_backend",
         "decode_attention_backend",
     ):
-        asked, is_gpu = subject.text(argument), subject.capability is not None
-        if asked in _OF_OTHERS and is_gpu and subject.is_at(_SINCE):
+        backend, is_gpu = subject.text(argument), subject.capability is not None
+        if backend in _OF_OTHERS and is_gpu and subject.is_at(_SINCE):
             word = subject.word(argument)
             yield WRONG_BACKEND.finding(
-                f"{word}={asked} does not fit: it is not made for {subject.gpu}",
+                f"{word}={backend} does not fit: it is not made for {subject.gpu}",
                 f"leave {word} out: {subject.title} takes one that fits",
             )
 
@@ -117,11 +117,11 @@ def _of_files(subject: Subject) -> Iterator[tuple[str, str]]:
 
 
 def _of_drafts(subject: Subject) -> Iterator[tuple[str, str]]:
-    asked, argument = subject.text("speculative_algorithm"), "speculative_algorithm"
+    algorithm, argument = subject.text("speculative_algorithm"), "speculative_algorithm"
     is_without = subject.checkpoint.class_name in _WITHOUT_DRAFTS
-    if asked == _DRAFT_ALONE and is_without and not any(map(subject.has, _PATHS)):
+    if algorithm == _DRAFT_ALONE and is_without and not any(map(subject.has, _PATHS)):
         yield (
-            f"{subject.word(argument)}={asked} needs speculative_draft_model_path",
+            f"{subject.word(argument)}={algorithm} needs speculative_draft_model_path",
             "name a draft that was made for the model, or write NGRAM",
         )
 

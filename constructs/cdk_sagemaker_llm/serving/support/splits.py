@@ -294,7 +294,7 @@ def bitsandbytes_findings(subject: Subject) -> Iterator[Finding]:
     Weights of bitsandbytes are on one device, and loaded as such.
     """
     size = subject.number("tensor_parallel_size") or 1
-    asked = subject.text("quantization") == "bitsandbytes"
+    is_asked = subject.text("quantization") == "bitsandbytes"
     own = subject.checkpoint.method
     word = subject.word("tensor_parallel_size")
     if size > 1 and own == "bitsandbytes" and subject.is_at("0.5.0"):
@@ -302,14 +302,14 @@ def bitsandbytes_findings(subject: Subject) -> Iterator[Finding]:
             f"{word} must be 1 for weights of bitsandbytes, got {size}",
             "use pipeline_parallel_size, or weights in another format",
         )
-    elif size > 1 and asked and subject.is_at("0.5.0", "0.6.1.post2"):
+    elif size > 1 and is_asked and subject.is_at("0.5.0", "0.6.1.post2"):
         yield UNSPLIT_METHOD.finding(
             f"{word} must be 1 with quantization=bitsandbytes at {subject.title}, got "
             f"{size}",
             "take an image with a newer release",
         )
     is_plain = subject.text("load_format") != "bitsandbytes"
-    if asked and is_plain and subject.is_at("0.5.0", "0.7.3"):
+    if is_asked and is_plain and subject.is_at("0.5.0", "0.7.3"):
         yield UNSPLIT_METHOD.finding(
             f"quantization=bitsandbytes needs load_format=bitsandbytes at "
             f"{subject.title}, got {subject.text('load_format') or 'auto'}",

@@ -230,11 +230,11 @@ def tei_prompt_findings(subject: Subject) -> Iterator[Finding]:
     The repository names the prompt that is put before each text.
     """
     is_bare = _NO_PROMPTS.match(subject.checkpoint.name) is not None
-    asked = subject.arguments.get("default_prompt_name")
-    if asked and is_bare and subject.is_at(_PROMPTS_SINCE):
+    prompt = subject.arguments.get("default_prompt_name")
+    if prompt and is_bare and subject.is_at(_PROMPTS_SINCE):
         yield UNKNOWN_PROMPT.finding(
             f"{subject.word('default_prompt_name')} must name a prompt of the model, "
-            f"and {subject.checkpoint.name} has none, got {asked}",
+            f"and {subject.checkpoint.name} has none, got {prompt}",
             "write the words themselves as default_prompt",
         )
 

@@ -36,17 +36,17 @@ def tgi_format_findings(subject: Subject) -> Iterator[Finding]:
     """
     Attention reads a cache in 8 bits.
     """
-    kind, asked = subject.text("kv_cache_dtype") or "", _attention(subject)
+    kind, attention = subject.text("kv_cache_dtype") or "", _attention(subject)
     if not kind.startswith("fp8") or not subject.is_at(_IN_8_BITS_SINCE):
         return
     size = head_size_of(subject)
-    if not asked and size is not None and size not in _INFER_SIZES:
-        asked = "flashdecoding"
+    if not attention and size is not None and size not in _INFER_SIZES:
+        attention = "flashdecoding"
     fitting = ["flashinfer", *(["paged"] if subject.is_at(_BY_PAGES_SINCE) else [])]
-    if asked and asked not in fitting:
+    if attention and attention not in fitting:
         yield UNFIT_TGI_CACHE.finding(
             f"{subject.title} keeps {subject.word('kv_cache_dtype')}={kind} with "
-            f"{' or '.join(fitting)} alone, and takes {asked} here",
+            f"{' or '.join(fitting)} alone, and takes {attention} here",
             "leave ATTENTION out" if _attention(subject) else "leave it out",
         )
 

@@ -256,7 +256,7 @@ def tgi_window_findings(subject: Subject) -> Iterator[Finding]:
     kind = subject.checkpoint.model_type or ""
     window = subject.checkpoint.text.get("sliding_window", 0)
     # Mixtral's files had one when these releases were new.
-    is_told = kind == "mixtral" and "sliding_window" in subject.checkpoint.told
+    is_told = kind == "mixtral" and "sliding_window" in subject.checkpoint.override_keys
     is_hit = (kind == "mistral" or is_told) and window is None
     if is_hit and subject.is_at(*_NEEDS_WINDOW):
         yield UNKNOWN_TYPE.finding(
@@ -325,11 +325,11 @@ def tgi_choice_findings(subject: Subject) -> Iterator[Finding]:
     for name in ("quantize", "dtype", "kv_cache_dtype", "rope_scaling"):
         option = find_tgi_option(name.upper(), subject.release)
         value, word = subject.text(name), subject.word(name)
-        known = option.choices if option is not None else ()
-        if value and known and value not in known:
+        choices = option.choices if option is not None else ()
+        if value and choices and value not in choices:
             yield LACKS_METHOD.finding(
                 f"{subject.title} does not have {name}={value}, got {word}={value}",
-                f"use {any_of(known)}, or take a newer image",
+                f"use {any_of(choices)}, or take a newer image",
             )
 
 
@@ -337,24 +337,24 @@ def tgi_weight_findings(subject: Subject) -> Iterator[Finding]:
     """
     The quantization asked for is that of the weights, and the GPU takes it.
     """
-    asked, own = subject.text("quantize"), subject.checkpoint.method
+    choice, own = subject.text("quantize"), subject.checkpoint.method
     word, shards = subject.word("quantize"), shards_of(subject)
-    method = asked or own
-    is_needed = asked in _NEEDS_FILES
+    method = choice or own
+    is_needed = choice in _NEEDS_FILES
     if is_needed and own is not None and not own:
         yield NOT_QUANTIZED.finding(
-            f"{word}={asked} needs weights that were quantized so, and those of "
+            f"{word}={choice} needs weights that were quantized so, and those of "
             f"{subject.checkpoint.name} are not quantized",
             "leave it out, or name a model that was quantized",
         )
     elif is_needed and own in {"fp8", "compressed-tensors", "bitsandbytes", "mxfp4"}:
         yield OTHER_METHOD.finding(
-            f"{word} must be that of the weights, {own}, got {asked}", "leave it out"
+            f"{word} must be that of the weights, {own}, got {choice}", "leave it out"
         )
     kind = subject.checkpoint.model_type
     # transformers reads such files where it runs the model; TGI's own layers do not.
     is_own = kind is not None and has_model_type("tgi", kind, subject.release)
-    is_by_bits = own == "bitsandbytes" and is_own and asked not in {"gptq", "awq"}
+    is_by_bits = own == "bitsandbytes" and is_own and choice not in {"gptq", "awq"}
     if own == "gguf" or is_by_bits:
         yield LACKS_METHOD.finding(
             f"{subject.title} does not load files in {own}, which those of "

@@ -43,16 +43,19 @@ def tgi_starting_findings(subject: Subject) -> Iterator[Finding]:
 
 
 def _of_types(subject: Subject) -> Iterator[tuple[str, str]]:
-    asked, word = subject.text("quantize") or "", subject.word("quantize")
+    choice, word = subject.text("quantize") or "", subject.word("quantize")
     # Of others the options tell, and of these until they may.
-    is_both = asked.startswith(_OF_BITS) and subject.has("dtype")
+    is_both = choice.startswith(_OF_BITS) and subject.has("dtype")
     if is_both and subject.is_at(_TYPES_SINCE) and not subject.is_at(_BOTH_SINCE):
         yield (
-            f"{word}={asked} and {subject.word('dtype')} both say how numbers are kept",
+            (
+                f"{word}={choice} and {subject.word('dtype')} both say how numbers are "
+                "kept"
+            ),
             f"leave {subject.word('dtype')} out",
         )
     own = subject.checkpoint.method
-    is_named = asked or any(subject.environment.get(one) for one in _NAMING)
+    is_named = choice or any(subject.environment.get(one) for one in _NAMING)
     if own in _NAMED and not is_named and subject.is_at("0.9.0", _UNNAMED_UNTIL):
         yield f"the weights are in {own}, and {word} does not say it", f"write {own}"
     is_packed = scheme_of(subject.checkpoint) == "CompressedTensorsWNA16"
@@ -64,7 +67,11 @@ def _of_types(subject: Subject) -> Iterator[tuple[str, str]]:
 
 
 def _of_attention(subject: Subject) -> Iterator[tuple[str, str]]:
-    asked = subject.environment.get("ATTENTION")
-    known = {*_ATTENTION, _ON_PROCESSORS}
-    if asked is not None and asked not in known and subject.is_at(_ATTENTION_SINCE):
-        yield f"ATTENTION must be {any_of(_ATTENTION)}, got {asked}", "leave it out"
+    attention = subject.environment.get("ATTENTION")
+    choices = {*_ATTENTION, _ON_PROCESSORS}
+    if (
+        attention is not None
+        and attention not in choices
+        and subject.is_at(_ATTENTION_SINCE)
+    ):
+        yield f"ATTENTION must be {any_of(_ATTENTION)}, got {attention}", "leave it out"

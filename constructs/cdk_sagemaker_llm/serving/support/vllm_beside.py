@@ -79,11 +79,12 @@ def prediction_findings(subject: Subject) -> Iterator[Finding]:
     """
     Only a model that was made to predict several tokens drafts by that.
     """
-    asked, name = speculation_in(subject.arguments), subject.checkpoint.class_name
-    is_asked = str(asked.get("method") or "").endswith("mtp") and not asked.get("model")
+    speculation, name = speculation_in(subject.arguments), subject.checkpoint.class_name
+    method = str(speculation.get("method") or "")
+    is_asked = method.endswith("mtp") and not speculation.get("model")
     if is_asked and name in _OF_ONE_TOKEN and subject.is_at("0.8.4"):
         yield NO_DRAFTS.finding(
-            f"{name} predicts one token at a time, got method={asked['method']}: "
+            f"{name} predicts one token at a time, got method={speculation['method']}: "
             f"{subject.title} does not start",
             "write ngram, or name an EAGLE draft that was made for the model",
         )
@@ -93,27 +94,30 @@ def speculation_findings(subject: Subject) -> Iterator[Finding]:
     """
     The settings of speculation fit each other, and the size of a batch.
     """
-    asked = _mapping(subject.arguments.get("speculative_config"))
-    least, most = asked.get("prompt_lookup_min"), asked.get("prompt_lookup_max")
+    speculation = _mapping(subject.arguments.get("speculative_config"))
+    least, most = (
+        speculation.get("prompt_lookup_min"),
+        speculation.get("prompt_lookup_max"),
+    )
     is_turned = isinstance(least, int) and isinstance(most, int) and least > most
     if is_turned and subject.is_at("0.8.4"):
         yield NO_DRAFTS.finding(
             f"prompt_lookup_min must be at most prompt_lookup_max, got {least} and "
             f"{most}"
         )
-    is_by_words = asked.get("method") in {"ngram", "[ngram]"}
+    is_by_words = speculation.get("method") in {"ngram", "[ngram]"}
     ends = [one for one in (least, most) if isinstance(one, int)]
     if is_by_words and any(one < 1 for one in ends) and subject.is_at("0.8.4"):
         yield NO_DRAFTS.finding(
             "prompt_lookup_min and prompt_lookup_max must be at least 1, got "
             f"{' and '.join(map(str, ends))}"
         )
-    if asked.get("tensor_parallel_size") is not None and subject.is_at("0.15.1"):
+    if speculation.get("tensor_parallel_size") is not None and subject.is_at("0.15.1"):
         yield NO_DRAFTS.finding(
             "speculative_config takes no tensor_parallel_size",
             "write draft_tensor_parallel_size",
         )
-    method = str(asked.get("method") or "")
+    method = str(speculation.get("method") or "")
     is_of_states = method.startswith("eagle") or method.endswith("mtp")
     is_shared = subject.flag("kv_sharing_fast_prefill") and is_of_states
     if is_shared and subject.is_at("0.10.2"):
@@ -124,7 +128,7 @@ def speculation_findings(subject: Subject) -> Iterator[Finding]:
         )
     tokens, number = (
         subject.number("max_num_batched_tokens"),
-        asked.get("num_speculative_tokens"),
+        speculation.get("num_speculative_tokens"),
     )
     requests = subject.number("max_num_seqs")
     is_read = subject.flag("enable_lora") and subject.is_at("0.12.0")

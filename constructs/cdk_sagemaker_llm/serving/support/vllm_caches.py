@@ -195,8 +195,8 @@ def state_findings(subject: Subject) -> Iterator[Finding]:
 
 
 def _length(subject: Subject) -> int | None:
-    asked = asked_length(subject.arguments.get("max_model_len"))
-    return longest_of(subject) if asked is None else asked
+    length = asked_length(subject.arguments.get("max_model_len"))
+    return longest_of(subject) if length is None else length
 
 
 def _is_refused_hybrid(subject: Subject) -> bool:

@@ -101,7 +101,7 @@ def class_findings(subject: Subject) -> Iterator[Finding]:
     The release has one of the model's classes, or runs it otherwise.
     """
     classes = subject.checkpoint.classes
-    if not classes and "architectures" in subject.checkpoint.told:
+    if not classes and "architectures" in subject.checkpoint.override_keys:
         yield UNKNOWN_CLASS.finding(
             f"config.json of {subject.checkpoint.name} names no class, which "
             f"{subject.title} asks for",
@@ -285,8 +285,8 @@ def head_findings(subject: Subject) -> Iterator[Finding]:
     """
     name = subject.checkpoint.class_name or ""
     is_asked = "classify" in {subject.text("convert"), subject.text("task")}
-    told = ("classifier_from_token", "is_original_qwen3_reranker", "method")
-    has_way = any(key in subject.checkpoint.config for key in told)
+    keys = ("classifier_from_token", "is_original_qwen3_reranker", "method")
+    has_way = any(key in subject.checkpoint.config for key in keys)
     if is_asked and name.endswith("ForCausalLM") and not has_way:
         yield NO_HEAD.finding(
             f"{subject.title} classifies with weights for it, and {name} of "

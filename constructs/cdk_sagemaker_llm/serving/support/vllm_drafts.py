@@ -27,11 +27,13 @@ def draft_findings(subject: Subject) -> Iterator[Finding]:
     """
     A draft model speaks the model's vocabulary, and the release drafts with it.
     """
-    asked = speculation_in(subject.arguments)
-    model = asked.get("model")
-    method = asked.get("method") or _method_of(model)
-    yield from _draft_split_findings(subject, asked)
-    number = asked.get("num_speculative_tokens") or subject.arguments.get("spec_tokens")
+    speculation = speculation_in(subject.arguments)
+    model = speculation.get("model")
+    method = speculation.get("method") or _method_of(model)
+    yield from _draft_split_findings(subject, speculation)
+    number = speculation.get("num_speculative_tokens") or subject.arguments.get(
+        "spec_tokens"
+    )
     is_told = number is not None or not subject.has("speculative_config")
     # Files of speculators say it themselves; published recipes leave it to them.
     is_told = is_told or "speculator" in str(model).lower()
@@ -56,7 +58,7 @@ def draft_findings(subject: Subject) -> Iterator[Finding]:
     other = checkpoint_of(model).number("vocab_size")
     if own is None or other is None or own == other or not subject.is_at("0.4.2"):
         return
-    if not asked.get("use_heterogeneous_vocab"):
+    if not speculation.get("use_heterogeneous_vocab"):
         yield OTHER_VOCABULARY.finding(
             f"the draft model {model} has a vocabulary of {other}, and "
             f"{subject.checkpoint.name} one of {own}: {subject.title} needs them to be "
@@ -66,14 +68,14 @@ def draft_findings(subject: Subject) -> Iterator[Finding]:
 
 
 def _draft_split_findings(
-    subject: Subject, asked: Mapping[str, Any]
+    subject: Subject, speculation: Mapping[str, Any]
 ) -> Iterator[Finding]:
     """
     A draft is split over devices as the release can, and its class into stages.
     """
     word = "draft_tensor_parallel_size"
     old = f"speculative_{word}"
-    size = asked.get(word) or subject.number(old)
+    size = speculation.get(word) or subject.number(old)
     whole = subject.number("tensor_parallel_size") or 1
     fitting = {1} if subject.is_at("0.0", "0.7.0") else {1, whole}
     if isinstance(size, int) and size not in fitting:
@@ -85,7 +87,7 @@ def _draft_split_findings(
         )
     stages = subject.number("pipeline_parallel_size") or 1
     name = _OWN_DRAFTS.get(subject.checkpoint.class_name or "")
-    is_own = str(asked.get("method") or "").endswith("mtp")
+    is_own = str(speculation.get("method") or "").endswith("mtp")
     if stages < 2 or not is_own or name is None:  # noqa: PLR2004 - one is none
         return
     has = has_ability(subject.engine, name, subject.release)
@@ -161,11 +163,11 @@ def _eagle_class_findings(subject: Subject, name: str | None) -> Iterator[Findin
     """
     if name is None:
         return
-    wanted = name if name.startswith("Eagle") else f"Eagle{name}"
-    if has_ability(subject.engine, wanted, subject.release) is False:
+    draft_class = name if name.startswith("Eagle") else f"Eagle{name}"
+    if has_ability(subject.engine, draft_class, subject.release) is False:
         yield NO_DRAFTS.finding(
-            f"{subject.title} drafts by EAGLE with a class named {wanted}, which it "
-            "does not have",
+            f"{subject.title} drafts by EAGLE with a class named {draft_class}, which "
+            "it does not have",
             "take a draft for EAGLE-3",
         )
 

@@ -131,16 +131,16 @@ def expert_kernel_findings(subject: Subject) -> Iterator[Finding]:
     """
     The kernel that is asked for takes the experts on the GPU.
     """
-    asked, capability = subject.text("moe_backend"), subject.capability
+    kernel, capability = subject.text("moe_backend"), subject.capability
     kept, word = _kept_in(subject), subject.word("moe_backend")
-    is_mega = asked == _MEGA and subject.checkpoint.class_name == _OF_MEGA
+    is_mega = kernel == _MEGA and subject.checkpoint.class_name == _OF_MEGA
     is_alone = is_mega and not subject.flag("enable_expert_parallel")
     if is_alone and subject.is_at(_MEGA_AT):
         yield UNFIT_KERNEL.finding(
-            f"{word}={asked} is for experts that devices share, at {subject.title}",
+            f"{word}={kernel} is for experts that devices share, at {subject.title}",
             "set enable_expert_parallel, or leave it out",
         )
-    if asked not in _LOOKED_AT or not kept or not has_experts(subject.checkpoint):
+    if kernel not in _LOOKED_AT or not kept or not has_experts(subject.checkpoint):
         return
     # Adapters have a kernel of their own, and parallel replicas are served otherwise.
     is_other = subject.flag("enable_lora")
@@ -148,14 +148,14 @@ def expert_kernel_findings(subject: Subject) -> Iterator[Finding]:
     since, kernels = _KERNELS[kept]
     if is_other or not subject.is_at(since):
         return
-    if asked not in kernels:
+    if kernel not in kernels:
         yield UNFIT_KERNEL.finding(
-            f"{subject.title} has no {word}={asked} for experts in {kept}",
+            f"{subject.title} has no {word}={kernel} for experts in {kept}",
             f"leave it out, or write {any_of(sorted(kernels))}",
         )
-    elif capability is not None and not _is_for(subject, asked, kept, capability):
+    elif capability is not None and not _is_for(subject, kernel, kept, capability):
         yield UNFIT_KERNEL.finding(
-            f"{word}={asked} does not run experts in {kept} on {subject.gpu}",
+            f"{word}={kernel} does not run experts in {kept} on {subject.gpu}",
             f"leave it out: {subject.title} takes one that fits",
         )
 
@@ -182,17 +182,17 @@ def packed_expert_kernel_findings(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def _is_for(subject: Subject, asked: str, kept: str, capability: int) -> bool:
-    if kept == "fp8" and asked == "triton":
+def _is_for(subject: Subject, kernel: str, kept: str, capability: int) -> bool:
+    if kept == "fp8" and kernel == "triton":
         return capability >= ADA
     blocks = (subject.checkpoint.quantization or {}).get("weight_block_size")
-    if kept == "fp8" and asked in {"deep_gemm", "cutlass"}:
+    if kept == "fp8" and kernel in {"deep_gemm", "cutlass"}:
         is_packed = subject.checkpoint.method == "compressed-tensors"
         # One is for blocks alone, and the other for none.
-        if bool(blocks) is (asked == "cutlass") and not is_packed:
+        if bool(blocks) is (kernel == "cutlass") and not is_packed:
             return False
-    majors = _KERNELS[kept][1][asked]
-    if asked == "deep_gemm" and subject.is_at(_DEEP_GEMM_WIDER):
+    majors = _KERNELS[kept][1][kernel]
+    if kernel == "deep_gemm" and subject.is_at(_DEEP_GEMM_WIDER):
         majors = (*majors, 12)
     return capability // 10 in majors
 

@@ -128,15 +128,15 @@ def family_findings(subject: Subject) -> Iterator[Finding]:
     The parsers are made for the model's family.
     """
     tools, thoughts = _family(subject)
-    asked = subject.text("tool_call_parser")
+    tool_parser = subject.text("tool_call_parser")
     if (
-        asked
+        tool_parser
         and tools
-        and asked not in tools
+        and tool_parser not in tools
         and subject.flag("enable_auto_tool_choice")
     ):
         yield OTHER_FAMILY.finding(
-            f"{subject.word('tool_call_parser')}={asked} is not for "
+            f"{subject.word('tool_call_parser')}={tool_parser} is not for "
             f"{subject.checkpoint.name}: calls of tools fail, or stay plain text",
             f"use {any_of(tools)}",
         )
@@ -186,8 +186,8 @@ def _family(subject: Subject) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
 def _row(
     pattern: str, tools: str, thoughts: str | None
 ) -> tuple[re.Pattern[str], tuple[str, ...], tuple[str, ...] | None]:
-    known = None if thoughts is None else tuple(thoughts.split())
-    return re.compile(pattern, re.IGNORECASE), tuple(tools.split()), known
+    parsers = None if thoughts is None else tuple(thoughts.split())
+    return re.compile(pattern, re.IGNORECASE), tuple(tools.split()), parsers
 
 
 # The first that a name matches counts. Models of an organisation's own alone: a copy

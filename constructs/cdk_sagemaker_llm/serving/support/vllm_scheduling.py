@@ -117,10 +117,10 @@ def item_findings(subject: Subject) -> Iterator[Finding]:
     if not is_whole or is_limited or not subject.is_at(*_ITEMS_AT):
         return
     word = subject.word("max_num_batched_tokens")
-    asked = subject.number("max_num_batched_tokens")
-    batch = _usual_batch(subject) if asked is None else asked
+    tokens = subject.number("max_num_batched_tokens")
+    batch = _usual_batch(subject) if tokens is None else tokens
     if batch is not None and batch < _LONGEST_ITEM:
-        by_itself = " by itself" if asked is None else ""
+        by_itself = " by itself" if tokens is None else ""
         yield ITEM_ABOVE_BATCH.finding(
             f"{subject.title} reads a video of {subject.checkpoint.name} at once, of "
             f"up to {_LONGEST_ITEM} tokens, and {word} is {batch}{by_itself}",
@@ -169,9 +169,9 @@ def _of_batches(subject: Subject) -> Iterator[tuple[str, str]]:
         if subject.is_at("0.0", "0.9.2"):
             yield f"{word} must be at least max_num_seqs, {requests}, got {tokens}", ""
         return
-    asked = asked_length(subject.arguments.get("max_model_len"))
-    length = asked or longest_of(subject)
-    yield from _of_whole_texts(subject, tokens, asked or _longest_of_texts(subject))
+    limit = asked_length(subject.arguments.get("max_model_len"))
+    length = limit or longest_of(subject)
+    yield from _of_whole_texts(subject, tokens, limit or _longest_of_texts(subject))
     is_parted = subject.flag("enable_chunked_prefill")
     at_once = subject.number("max_num_partial_prefills") or 1
     is_whole = not is_parted and length is not None and length <= _LONG
@@ -290,12 +290,12 @@ def _of_draft_numbers(subject: Subject, model: str) -> Iterator[tuple[str, str]]
     threshold = subject.number(word)
     if threshold is not None and threshold < 2 and subject.is_at("0.5.0"):  # noqa: PLR2004
         yield f"{word} must be at least 2, got {threshold}", ""
-    longest, asked = (
+    longest, length = (
         subject.number("speculative_max_model_len"),
         asked_length(subject.arguments.get("max_model_len")),
     )
-    if longest is not None and asked is not None and longest > asked:
-        yield f"speculative_max_model_len must be at most {asked}, got {longest}", ""
+    if longest is not None and length is not None and longest > length:
+        yield f"speculative_max_model_len must be at most {length}, got {longest}", ""
 
 
 def _of_steps(subject: Subject) -> Iterator[tuple[str, str]]:
@@ -328,13 +328,13 @@ def _of_halves(subject: Subject) -> Iterator[tuple[str, str]]:
     if name not in _IN_TWO_HALVES or not subject.is_at(*_HALVES_AT):
         return
     steps = subject.number("num_scheduler_steps") or 1
-    asked = {
+    uses = {
         "enable_prefix_caching": subject.flag("enable_prefix_caching"),
         "enable_chunked_prefill": subject.flag("enable_chunked_prefill"),
         "num_scheduler_steps": steps > 1,
         "a draft": _is_drafted(subject),
     }
-    for word, is_asked in asked.items():
+    for word, is_asked in uses.items():
         if is_asked:
             yield f"{name} does not run with {word}", f"leave {word} out"
 

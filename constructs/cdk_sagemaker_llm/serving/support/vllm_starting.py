@@ -156,17 +156,17 @@ def _of_loaders(subject: Subject) -> Iterator[tuple[str, str]]:
 
 
 def _of_stages(subject: Subject) -> Iterator[tuple[str, str]]:
-    told = subject.environment.get(_PARTITION)
+    partition = subject.environment.get(_PARTITION)
     stages = subject.number("pipeline_parallel_size") or 1
     layers = subject.checkpoint.number("num_hidden_layers", "n_layer", "n_layers")
-    if told is None or stages < 2 or not subject.is_at("0.5.4"):  # noqa: PLR2004 - one is none
+    if partition is None or stages < 2 or not subject.is_at("0.5.4"):  # noqa: PLR2004 - one is none
         return
-    parts = [int(one) for one in told.split(",") if one.strip().isdigit()]
+    parts = [int(one) for one in partition.split(",") if one.strip().isdigit()]
     if len(parts) != stages:
-        yield f"{_PARTITION} must have {stages} parts, got {told}", ""
+        yield f"{_PARTITION} must have {stages} parts, got {partition}", ""
     elif layers is not None and sum(parts) != layers:
         why = f"{_PARTITION} must add up to the {layers} layers of the model"
-        yield f"{why}, got {told}", ""
+        yield f"{why}, got {partition}", ""
 
 
 def _of_kinds(subject: Subject) -> Iterator[tuple[str, str]]:
@@ -222,8 +222,8 @@ def _of_compilation(subject: Subject) -> Iterator[tuple[str, str]]:
     is_whole = mode in {None, 3, "3", "VLLM_COMPILE"}
     is_whole = is_whole and not subject.flag("enforce_eager")
     if is_whole and isinstance(compiler, str) and compiler not in _COMPILERS:
-        known = any_of(_COMPILERS[1:])
-        why = f"backend of compilation_config must be {known}, got {compiler}"
+        compilers = any_of(_COMPILERS[1:])
+        why = f"backend of compilation_config must be {compilers}, got {compiler}"
         yield why, "leave it out"
     names = _list(values, "custom_ops", str)
     both = {"all", "none"}
@@ -247,10 +247,10 @@ def _list(values: Mapping[str, Any], name: str, kind: type) -> list[Any]:
 
 def _of_drafts(subject: Subject) -> Iterator[tuple[str, str]]:
     longest = speculation_in(subject.arguments).get("max_model_len")
-    asked = subject.number("max_model_len")
-    is_longer = isinstance(longest, int) and asked is not None and longest > asked
+    length = subject.number("max_model_len")
+    is_longer = isinstance(longest, int) and length is not None and longest > length
     if is_longer and subject.is_at("0.8.3"):
-        why = f"max_model_len of speculative_config must be at most {asked}"
+        why = f"max_model_len of speculative_config must be at most {length}"
         yield f"{why}, that of the model, got {longest}", "leave it out"
 
 

@@ -138,8 +138,8 @@ def _of_fp8(subject: Subject, values: Mapping[str, Any]) -> str:
 
 def _of_modelopt(subject: Subject, values: Mapping[str, Any]) -> str:
     inner = values.get("quantization")
-    told = inner.get("quant_algo") if isinstance(inner, Mapping) else None
-    algorithm = str(values.get("quant_algo") or told or "").upper()
+    inner_algorithm = inner.get("quant_algo") if isinstance(inner, Mapping) else None
+    algorithm = str(values.get("quant_algo") or inner_algorithm or "").upper()
     since = _ALGORITHMS.get(algorithm)
     if not algorithm or (since is not None and subject.is_at(since)):
         return ""

@@ -52,7 +52,7 @@ def model_support_findings(
     # Few models are known, and only they need the rules and tables.
     from cdk_sagemaker_llm.serving.support.wiring import wired_findings  # noqa: PLC0415
 
-    known = {
+    variables = {
         name: value
         for name, value in environment.items()
         if name not in unchecked and not is_unresolved(value)
@@ -69,11 +69,11 @@ def model_support_findings(
             accelerator=model,
             accelerators=count,
             arguments={
-                argument: known[variable]
+                argument: variables[variable]
                 for variable, argument in _ARGUMENTS.items()
-                if variable in known
+                if variable in variables
             },
-            environment=known,
+            environment=variables,
             network_isolation=False,
             words={
                 argument: words.get(variable, variable)
@@ -84,28 +84,28 @@ def model_support_findings(
     ]
 
 
-def asked_findings(asked: Subject, found: Iterable[Finding]) -> Iterator[Finding]:
+def asked_findings(subject: Subject, found: Iterable[Finding]) -> Iterator[Finding]:
     """
     Find what the launcher refuses of arguments, whatever the model, and whatever
     ``found`` does not tell of; those that have no variable are left out.
     """
     from cdk_sagemaker_llm.serving.support.number_formats import LACKS_METHOD  # noqa: PLC0415 - as above
 
-    told = [one.message for one in found if one.code == LACKS_METHOD.code]
+    messages = [one.message for one in found if one.code == LACKS_METHOD.code]
     texts = {
         name: str(value).lower() if isinstance(value, bool) else str(value)
-        for name, value in asked.arguments.items()
+        for name, value in subject.arguments.items()
         if isinstance(value, str | int | float)
         and value != ""
-        and not any(f"{name}={value}" in message for message in told)
+        and not any(f"{name}={value}" in message for message in messages)
     }
-    subject = tgi_variables.TgiSubject(
+    tgi_subject = tgi_variables.TgiSubject(
         {name.upper(): text for name, text in texts.items()},
-        asked.release,
+        subject.release,
         # A shard on a processor takes none.
-        asked.accelerators or None,
+        subject.accelerators or None,
         words={name.upper(): name for name in texts},
     )
-    yield from errors_of(tgi_variables.value_findings(subject))
+    yield from errors_of(tgi_variables.value_findings(tgi_subject))
     for check in checks_of(variable_combinations):
-        yield from errors_of(check(subject))
+        yield from errors_of(check(tgi_subject))

@@ -315,11 +315,11 @@ def launcher_variables() -> tuple[str, ...]:
     return (*tgi_option_names(), *tgi_aliases())
 
 
-def option_name_findings(names: Iterable[str], known: Iterable[str]) -> list[Finding]:
+def option_name_findings(names: Iterable[str], options: Iterable[str]) -> list[Finding]:
     """
     A name given as an option is one of the launcher's.
     """
-    there, found = tuple(known), []
+    there, found = tuple(options), []
     for name in names:
         if name in there:
             continue

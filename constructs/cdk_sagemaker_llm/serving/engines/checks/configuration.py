@@ -113,7 +113,7 @@ def unknown_value_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     for setting in intact(subject):
         argument = setting.option.argument
-        if argument is None or not argument.known:
+        if argument is None or not argument.known_values:
             continue
         plugin = _PLUGINS.get(argument.name)
         if plugin is not None and subject.has_argument(plugin):
@@ -131,7 +131,7 @@ def unknown_value_findings(subject: EngineSubject) -> Iterator[Finding]:
                 yield rule.finding(
                     f"{word}={excerpt(text)} is none that {subject.title} is known to "
                     "have",
-                    instead_of(value, argument.known),
+                    instead_of(value, argument.known_values),
                 )
 
 

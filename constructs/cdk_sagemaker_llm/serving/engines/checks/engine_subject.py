@@ -250,7 +250,7 @@ class EngineSubject:
 
     def has_argument(self, name: str) -> bool:
         """
-        Whether an argument is set, be its value known only at deployment.
+        Whether an argument is set, even to a value that only deployment knows.
         """
         if self.find(name) is not None:
             return True

@@ -36,7 +36,7 @@ from cdk_sagemaker_llm.serving.engines.entry_points import (
     command_line,
 )
 
-_SHOWN = 120
+_LONGEST_EXCERPT = 120
 _DASHED = "written without a dash in front, which makes it another argument"
 _OFF = ("0", "no", "off", "n", "f", "none", "false", "disabled")
 UNREADABLE_VALUE = Rule(
@@ -152,7 +152,9 @@ def excerpt(text: str) -> str:
     """
     Return a value as messages show it.
     """
-    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
+    return repr(
+        text if len(text) <= _LONGEST_EXCERPT else f"{text[:_LONGEST_EXCERPT]}..."
+    )
 
 
 _LONGEST_MESSAGE = 160

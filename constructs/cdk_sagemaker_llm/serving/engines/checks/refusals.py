@@ -25,7 +25,7 @@ _BY_ENVIRONMENT = ("VLLM_DP_", "VLLM_USE_V1")
 _ELSEWHERE = ("config", "data-parallel-multi-port-external-lb")
 # What SGLang calls the model's class.
 _ARCHITECTURE = "model_arch"
-_SHOWN = 6
+_MOST_NAMES = 6
 _LONGEST_WORDS = 240
 
 
@@ -78,7 +78,7 @@ def refusal_findings(subject: EngineSubject) -> Iterator[Finding]:
 
 def _message(subject: EngineSubject, says: str, written: tuple[str, ...]) -> str:
     words = []
-    for name in written[:_SHOWN]:
+    for name in written[:_MOST_NAMES]:
         setting = _setting(subject, name)
         if setting is not None:
             value = ",".join(setting.taken)

@@ -217,7 +217,7 @@ def page_findings(subject: EngineSubject) -> Iterator[Finding]:
         return
     names = ("attention-backend", "page-size", "speculative-eagle-topk")
     word, paged, branched = map(subject.word_of, names)
-    asked, kind = map(subject.value, ("attention-backend", "speculative-algorithm"))
+    backend, kind = map(subject.value, ("attention-backend", "speculative-algorithm"))
     page = subject.number("page-size") or 1
     branches = (subject.number("speculative-eagle-topk") or 1) > 1
     has_branches = kind in _BRANCHED and branches
@@ -231,15 +231,15 @@ def page_findings(subject: EngineSubject) -> Iterator[Finding]:
             f"{branched} must be 1 with trtllm_mha, got "
             f"{subject.number('speculative-eagle-topk')}: SGLang does not start"
         )
-    elif is_paged and isinstance(asked, str) and asked not in suited:
+    elif is_paged and isinstance(backend, str) and backend not in suited:
         yield REFUSED_AT_START.finding(
-            f"{paged} must be 1 where drafts have branches with {word}={asked}, got "
+            f"{paged} must be 1 where drafts have branches with {word}={backend}, got "
             f"{page}: SGLang does not start",
             f"leave {paged} out, or write {word}={any_of(suited)}",
         )
     chunk = subject.number("chunked-prefill-size") or 0
     is_kept = subject.architecture in _PLAIN and page in _PAGES
-    is_kept &= asked in {None, "flashinfer", "fa3", "triton"}
+    is_kept &= backend in {None, "flashinfer", "fa3", "triton"}
     elsewhere = (
         *("enable-dp-attention", "attn-dp-size", "disaggregation-mode"),
         *("enable-hierarchical-cache", *_UNCHUNKED),
@@ -267,18 +267,22 @@ def repeatable_findings(subject: EngineSubject) -> Iterator[Finding]:
     Attention gives the same answers each time where that is asked for.
     """
     switch, word = "enable-deterministic-inference", "attention-backend"
-    asked = subject.value(word)
-    if subject.table != "sglang" or subject.value(switch) is not True or asked is None:
+    backend = subject.value(word)
+    if (
+        subject.table != "sglang"
+        or subject.value(switch) is not True
+        or backend is None
+    ):
         return
-    is_unfit = asked not in _REPEATABLE and is_release_between(
+    is_unfit = backend not in _REPEATABLE and is_release_between(
         subject.release or "0", *_FORGETFUL_AT
     )
-    if is_unfit or (subject.architecture in _LATENT and asked == "flashinfer"):
+    if is_unfit or (subject.architecture in _LATENT and backend == "flashinfer"):
         others = () if subject.architecture in _LATENT else ("flashinfer",)
         suited = (*others, "fa3", "triton")
         yield REFUSED_AT_START.finding(
             f"{subject.word_of(word)} must be {any_of(suited)} with "
-            f"{subject.word_of(switch)}, got {asked}: SGLang does not start"
+            f"{subject.word_of(switch)}, got {backend}: SGLang does not start"
         )
 
 

@@ -51,7 +51,7 @@ _OF_TGI = {
     "MAX_TOTAL_TOKENS": f"{PREFIX}MAX_MODEL_LEN",
     "TRUST_REMOTE_CODE": f"{PREFIX}TRUST_REMOTE_CODE",
 }
-_KNOWN = server_settings() | {
+_VARIABLE_NAMES = server_settings() | {
     *(variable.name for variable in lmi_variables()),
     *TOKEN_VARIABLES,
 }
@@ -268,7 +268,7 @@ def _is_read(subject: LmiEnvironment, variable: LmiVariable) -> bool:
 
 
 def _meant(name: str, subject: LmiEnvironment) -> str | None:
-    if name in _KNOWN or name.startswith((PREFIX, "ARGS_")):
+    if name in _VARIABLE_NAMES or name.startswith((PREFIX, "ARGS_")):
         return None
     # The prefix itself is looked for in capitals.
     is_small = name.upper().startswith(PREFIX)

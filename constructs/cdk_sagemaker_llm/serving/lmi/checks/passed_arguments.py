@@ -99,7 +99,7 @@ def parser_name_findings(subject: Subject) -> Iterator[Finding]:
         argument = find_argument("vllm", name.replace("_", "-"), release)
         if not value or not is_looked_up or argument is None:
             continue
-        names = argument.choices or argument.known
+        names = argument.choices or argument.known_values
         if names and value not in names:
             yield WRONG_CHOICE.finding(
                 f"option.{name} must be a parser of vLLM {release}, got {value!r}",
@@ -199,5 +199,5 @@ def _value_findings(
     if unknown_name(argument, read):
         yield WRONG_CHOICE.finding(
             f"{key} must be one that vLLM {release} has, got {value!r}",
-            instead_of(value, argument.known),
+            instead_of(value, argument.known_values),
         )

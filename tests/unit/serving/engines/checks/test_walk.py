@@ -104,8 +104,8 @@ def valid(argument: EngineArgument) -> str:
         return VALUES[argument.name]
     if argument.choices:
         return str(argument.choices[0])
-    if argument.known:
-        return argument.known[0]
+    if argument.known_values:
+        return argument.known_values[0]
     if argument.kind in {"int", "human_int", "human_int_or_auto", "float"}:
         return _number(argument)
     if argument.kind == "json" and argument.schema:

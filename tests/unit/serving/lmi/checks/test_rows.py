@@ -88,7 +88,7 @@ def passed_sample(key: str, version: LmiVersion) -> str | None:
     if argument.kind == "bool":
         return "true"
     by_kind = {"json": "{}", "kvs": "image=2", "str": "auto"}
-    known = [*argument.choices, *argument.known]
+    known = [*argument.choices, *argument.known_values]
     return str(known[0]) if known else by_kind.get(argument.kind, "1")
 
 
