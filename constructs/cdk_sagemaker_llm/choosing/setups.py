@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
@@ -231,6 +231,35 @@ class _Case:
         return estimate_service_times(
             found, prompt_tokens=load.prompt, answer_tokens=load.answer
         )
+
+
+def without_beaten(found: Sequence[Setup]) -> tuple[list[Setup], list[Refusal]]:
+    """
+    Leave out setups that others beat whatever the load: the same GPUs with the same
+    times at a lower price, or under an engine that comes before.
+    """
+    first: dict[object, Setup] = {}
+    beaten = []
+    by_price = sorted(
+        enumerate(found),
+        key=lambda pair: (pair[1].price is None, pair[1].price or 0.0, pair[0]),
+    )
+    for _, setup in by_price:
+        times = setup.times
+        # The room in the cache differs a little by what is known of each engine.
+        pace = times.decode, times.prompt_seconds_per_token, times.max_sequences
+        key: tuple[object, ...] = (pace, setup.copies, setup.shares)
+        if setup.price is None:
+            key = (*key, setup.instance_type)
+        other = first.setdefault(key, setup)
+        if other is not setup:
+            copy = "" if other.model == setup.model else f"{other.model} on "
+            why = f"{copy}{other.words} has the same times"
+            if setup.price != other.price:
+                why += f" for {other.price:g} $ an hour, not {setup.price:g}"
+            beaten.append(Refusal(f"{setup.model} on {setup.words}", why))
+    kept = set(map(id, first.values()))
+    return [one for one in found if id(one) in kept], beaten
 
 
 def serving_of(engine: Engine, degree: int, context: int) -> Serving:
