@@ -16,12 +16,7 @@ from cdk_sagemaker_llm.choosing.candidates import Candidate, Result
 from cdk_sagemaker_llm.choosing.load import Load
 from cdk_sagemaker_llm.choosing.question import Question
 from cdk_sagemaker_llm.choosing.scaling import scalings
-from cdk_sagemaker_llm.choosing.setups import (
-    Refusal,
-    Setup,
-    setups,
-    without_beaten,
-)
+from cdk_sagemaker_llm.choosing.setups import Refusal, Setup, setups, without_beaten
 from cdk_sagemaker_llm.choosing.sizing import Sizing
 from cdk_sagemaker_llm.simulation.running import run, suited_method
 from cdk_sagemaker_llm.simulation.scenario import Method
@@ -281,11 +276,7 @@ class _Search:
         for setup in kept:
             sizing = self._sizing(setup, self._load)
             if sizing.least(self._load.peak(self._question.objective.share)) is None:
-                yield Refusal(
-                    f"{setup.model} on {setup.words}",
-                    "no number of copies keeps the objective at the peak: "
-                    + _slowness(sizing, setup),
-                )
+                yield _too_slow(sizing, setup)
 
     def _sensitivity(
         self, kept: Sequence[Setup], best: _Found
@@ -440,16 +431,29 @@ def _missed(result: Result, question: Question) -> str:
     return f"{text}, {aim.share:.1%} are asked for"
 
 
-def _slowness(sizing: Sizing, setup: Setup) -> str:
-    objective, load = sizing.objective, sizing.load
-    alone = setup.times.pace(1)
-    prompt = setup.times.overhead_seconds
-    prompt += load.prompt * setup.times.prompt_seconds_per_token + alone
-    if alone > objective.tpot:
-        return f"a token takes {alone * 1000:.0f} ms even alone"
-    if prompt > objective.ttft:
-        return f"the first token takes {prompt:.2f} s even alone"
-    return "more than any number of copies that are tried"
+def _too_slow(sizing: Sizing, setup: Setup) -> Refusal:
+    """
+    Say why no number of copies keeps the objective at the peak.
+    """
+    objective, times = sizing.objective, setup.times
+    token = times.pace(1)
+    prompt = (
+        times.overhead_seconds + sizing.load.prompt * times.prompt_seconds_per_token
+    )
+    first, miss = prompt + token, 0.0
+    group = alone = "more than any number of copies that are tried"
+    if token > objective.tpot:
+        alone, miss = f"a token takes {token * 1000:.0f} ms even alone", token
+        group = "a token takes too long even alone"
+    elif first > objective.ttft:
+        alone, miss = f"the first token takes {first:.2f} s even alone", first
+        group = "the first token takes too long even alone"
+    return Refusal(
+        f"{setup.model} on {setup.words}",
+        f"no number of copies keeps the objective at the peak: {alone}",
+        group,
+        miss,
+    )
 
 
 def _sleep_alike(one: _Found, other: _Found) -> bool:

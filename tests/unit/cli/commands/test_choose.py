@@ -94,12 +94,37 @@ def test_the_table_says_why_others_lost() -> None:
 
 def test_what_nothing_keeps_ends_with_1() -> None:
     """
-    A token in a millisecond.
+    A token in a millisecond: what comes nearest is the split over most GPUs, and what
+    fails for another reason has a line of its own.
     """
-    done = run(*QUICK, "--tpot", "1ms")
+    done = run(*QUICK, "--tpot", "1ms", "--instance-type", "ml.g4dn.xlarge")
 
     assert done.returncode == 1
     assert "nothing keeps the objective within the bounds" in done.stdout
+    left_out = done.stdout.partition("Left out:\n")[2].partition("\n\n")[0]
+    first, *reasons = (line.strip() for line in left_out.splitlines())
+    assert first.endswith("setups, each with its reason in --json")
+    slow = next(one for one in reasons if "a token takes" in one)
+    nearest = f"setups, the nearest {MODEL} on ml.g5.12xlarge, vllm, split over 4: no "
+    assert nearest in slow
+    assert any(f"the nearest {MODEL} with vllm on ml.g4dn" in one for one in reasons)
+    counts = [int(one.split()[0]) for one in reasons]
+    assert counts == sorted(counts, reverse=True)
+
+
+def test_of_several_models_each_says_why_it_has_none() -> None:
+    """
+    The one that something serves says nothing.
+    """
+    done = run(
+        *("choose", MODEL, "Qwen/Qwen3-14B", "--rate", "1/s", "--rate", "1/s"),
+        *("--duration", "10m", "--instance-type", "ml.g5.xlarge", "--as-published"),
+    )
+
+    assert done.returncode == 1
+    assert "Left out of Qwen/Qwen3-14B by itself:\n" in done.stdout
+    assert "Qwen/Qwen3-14B with vllm on ml.g5.xlarge: it does not fit," in done.stdout
+    assert f"Left out of {MODEL}" not in done.stdout
 
 
 @pytest.mark.parametrize(
