@@ -176,6 +176,8 @@ class _Search:
             candidate.setup.model != self._question.model,
             candidate.setup.shares,
             not candidate.scaling.is_fixed,
+            # Of what costs nothing, as little as will do.
+            round(result.instance_hours, 6),
             result.ttft[1] + result.tpot[1],
             candidate.name,
         )

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import ast
 import json
+import shlex
+from pathlib import Path
 
 import pytest
 
@@ -128,6 +130,63 @@ def test_of_several_models_each_says_why_it_has_none() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "rows", "duration"),
+    [
+        # The second minute begins with the last request.
+        ("two calls.csv", ("60,500,150", "0,300,100"), "2m"),
+        ("one.csv", ("2026-01-05T12:00:00,500,150",), "1m"),
+        ("ünï.jsonl", ('{"timestamp": 0, "input_length": 9, "output_length": 9}',), ""),
+    ],
+    ids=["unsorted", "one row", "mooncake"],
+)
+def test_a_trace_is_played_for_as_long_as_it_is(
+    tmp_path: Path, name: str, rows: tuple[str, ...], duration: str
+) -> None:
+    """
+    The command that plays it out names the file so that a shell takes it.
+    """
+    file = tmp_path / name
+    heads = ["time,prompt_tokens,output_tokens"] * (file.suffix == ".csv")
+    file.write_text("\n".join([*heads, *rows]), encoding="utf-8")
+
+    done = run("choose", MODEL, "--trace", file, *QUICK[6:])
+
+    assert done.returncode == 0
+    words = shlex.split(done.stdout.splitlines()[-1])
+    assert words[words.index("--traffic") + 1] == str(file)
+    assert words[words.index("--duration") + 1] == (duration or "1m")
+
+
+def test_a_trace_with_more_silence_than_requests_has_a_deployment(
+    tmp_path: Path,
+) -> None:
+    """
+    Nobody asks in 99 of 100 minutes, and one copy is there for who does.
+    """
+    file = tmp_path / "one.csv"
+    file.write_text("time,prompt_tokens,output_tokens\n0,500,150\n", encoding="utf-8")
+
+    done = run("choose", MODEL, "--trace", file, "--duration", "3h", *QUICK[6:])
+
+    assert done.returncode == 0
+    first = done.stdout.splitlines()[2].split()
+    assert first[:5] == [">", "ml.g6e.xlarge,", "vllm", "1", "fixed"]
+
+
+def test_of_what_is_free_as_little_as_will_do_is_chosen(tmp_path: Path) -> None:
+    """
+    One instance and two cost nothing.
+    """
+    file = tmp_path / "prices.json"
+    file.write_text('{"ml.g6e.xlarge": 0}', encoding="utf-8")
+
+    done = run(*QUICK, "--prices", file, "--json")
+
+    best = json.loads(done.stdout)["best"]
+    assert (best["usd_per_month"], best["copies"]["most"]) == (0.0, 1)
+
+
+@pytest.mark.parametrize(
     ("arguments", "said"),
     [
         ((), "--rate, --users or --trace must say what is asked of the model"),
@@ -137,6 +196,16 @@ def test_of_several_models_each_says_why_it_has_none() -> None:
         ),
         (("--users", "3", "--peak", "1/s"), "--peak is that of a day"),
         (("--rate", "1/s", "--busiest", "3"), "--busiest shapes a day"),
+        (("--trace", "day"), "--trace must be a CSV file with the columns time"),
+        (("--trace", "gone.csv"), "--trace gone.csv cannot be read: No such file"),
+        (
+            ("--trace", "any.csv", "--output-tokens", "9"),
+            "--output-tokens has no effect on --trace, whose requests have their own",
+        ),
+        (("--trace", "any.csv", "--spread", "1"), "--spread has no effect on --trace"),
+        (("--rate", "1/s", "--revision", "a b"), "revision must be a commit, branch"),
+        (("--rate", "1/s", "--budget", "0"), "--budget must be a number above 0"),
+        (("--rate", "1/s", "--budget", "nan"), "--budget must be a number above 0"),
         (("--rate", "1/s", "--ttft", "soon"), "--ttft must be a time with its unit"),
         (("--rate", "1/s", "--tpot", "0ms"), "--tpot must be a number above 0"),
         (("--rate", "1/s", "--share", "2"), "share must be above 0 and at most 1"),
