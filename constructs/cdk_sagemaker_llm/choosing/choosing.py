@@ -278,7 +278,8 @@ class _Search:
         for setup in kept:
             sizing = self._sizing(setup, self._load)
             if sizing.least(self._load.peak(self._question.objective.share)) is None:
-                yield _too_slow(sizing, setup)
+                why, group, miss = sizing.obstacle()
+                yield Refusal(f"{setup.model} on {setup.words}", why, group, miss)
 
     def _sensitivity(
         self, kept: Sequence[Setup], best: _Found
@@ -365,6 +366,12 @@ class _Search:
                     f"{best.candidate.setup.model} is a quantized copy, whose answers "
                     "differ: compare them with the model's before you deploy it"
                 )
+            traffic, scaling = self._question.traffic, best.candidate.scaling
+            if scaling.hours and getattr(traffic, "weekend", 1.0) != 1:
+                yield (
+                    "the hours are those of every day: on Saturdays and Sundays as "
+                    "much runs as on other days"
+                )
             kind = best.candidate.setup.instance_type
             if not priced_regions(kind):
                 yield (
@@ -431,31 +438,6 @@ def _missed(result: Result, question: Question) -> str:
     if result.lost >= 1:
         text += f" and loses {result.lost:,.0f} requests"
     return f"{text}, {aim.share:.1%} are asked for"
-
-
-def _too_slow(sizing: Sizing, setup: Setup) -> Refusal:
-    """
-    Say why no number of copies keeps the objective at the peak.
-    """
-    objective, times = sizing.objective, setup.times
-    token = times.pace(1)
-    prompt = (
-        times.overhead_seconds + sizing.load.prompt * times.prompt_seconds_per_token
-    )
-    first, miss = prompt + token, 0.0
-    group = alone = "more than any number of copies that are tried"
-    if token > objective.tpot:
-        alone, miss = f"a token takes {token * 1000:.0f} ms even alone", token
-        group = "a token takes too long even alone"
-    elif first > objective.ttft:
-        alone, miss = f"the first token takes {first:.2f} s even alone", first
-        group = "the first token takes too long even alone"
-    return Refusal(
-        f"{setup.model} on {setup.words}",
-        f"no number of copies keeps the objective at the peak: {alone}",
-        group,
-        miss,
-    )
 
 
 def _sleep_alike(one: _Found, other: _Found) -> bool:

@@ -148,6 +148,24 @@ class Sizing:
         speed = self._at_rate(rate, copies) if rate else None
         return 0.0 if speed is None else speed.sequences
 
+    def obstacle(self) -> tuple[str, str, float]:
+        """
+        Return why no number of copies keeps the objective at the peak, the kind of
+        reason, and by how much it misses.
+        """
+        times, token = self._times, self._times.pace(1)
+        first = times.overhead_seconds + self._kind.prompt_seconds + token
+        alone, miss = "more than any number of copies that are tried", 0.0
+        group = alone
+        if token > self.objective.tpot:
+            alone, miss = f"a token takes {token * 1000:.0f} ms even alone", token
+            group = "a token takes too long even alone"
+        elif first > self.objective.ttft:
+            alone, miss = f"the first token takes {first:.2f} s even alone", first
+            group = "the first token takes too long even alone"
+        why = f"no number of copies keeps the objective at the peak: {alone}"
+        return why, group, miss
+
     def _is_kept(self, speed: Speed | None) -> bool:
         aim = self.objective
         return speed is not None and speed.ttft <= aim.ttft and speed.tpot <= aim.tpot

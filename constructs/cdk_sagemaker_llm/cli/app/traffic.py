@@ -66,6 +66,7 @@ class TrafficSettings:
     even: bool = False
     busiest: int = 14
     time_zone: str = "UTC"
+    weekend: float = 1.0
     timeout: float = _MINUTE
 
     @property
@@ -199,11 +200,13 @@ def _shaped(
             busiest=settings.busiest,
             time_zone=settings.time_zone,
             spacing=spacing,
+            weekend=settings.weekend,
         )
         hour = f"{settings.busiest}:00 {settings.time_zone}"
-        return ModelTraffic(
-            day, f"{rate_text(rate)} to {rate_text(peak)}, the most at {hour}"
-        )
+        words = f"{rate_text(rate)} to {rate_text(peak)}, the most at {hour}"
+        if settings.weekend != 1:
+            words += f", {settings.weekend:g} times that on Saturdays and Sundays"
+        return ModelTraffic(day, words)
     high = duration / 3 if lasting is None else lasting
     spike = Spike(
         base=rate, peak=peak, at=begin, lasting=high, lengths=lengths, spacing=spacing

@@ -25,6 +25,7 @@ from cdk_sagemaker_llm.cli.commands._options import (
     ThinkTime,
     TimeZone,
     UserCount,
+    Weekend,
     complete,
     complete_instance_types,
     positive,
@@ -79,6 +80,7 @@ class AskedTraffic:
     spread: Spread = 0.0
     busiest: BusiestHour = None
     time_zone: TimeZone = None
+    weekend: Weekend = None
     duration: Annotated[
         str | None,
         typer.Option(
@@ -139,6 +141,7 @@ class AskedTraffic:
             spread=self.spread,
             busiest=14 if self.busiest is None else self.busiest,
             time_zone=self.time_zone or "UTC",
+            weekend=1.0 if self.weekend is None else self.weekend,
             timeout=seconds("--timeout", self.timeout),
         )
 
@@ -165,6 +168,7 @@ class AskedTraffic:
                 ("think-time", self.think),
                 ("busiest", self.busiest),
                 ("time-zone", self.time_zone),
+                ("weekend", self.weekend),
             )
             if value is not None
         ]
@@ -216,6 +220,7 @@ class AskedTraffic:
         for flag, value in (
             ("--busiest", self.busiest),
             ("--time-zone", self.time_zone),
+            ("--weekend", self.weekend),
         ):
             if value is not None and not self.peak:
                 yield f"{flag} shapes a day; give its busiest hour's rate with --peak"

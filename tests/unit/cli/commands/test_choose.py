@@ -94,6 +94,17 @@ def test_the_table_says_why_others_lost() -> None:
     )
 
 
+def test_the_weekend_is_played_out_too() -> None:
+    """
+    The command that plays it out has the same days.
+    """
+    done = run(*QUICK, "--peak", "3/s", "--weekend", "0.1")
+
+    assert done.returncode == 0
+    words = "--traffic day --rate 2/s --peak 3/s --weekend 0.1 --prompt-tokens 500"
+    assert words in done.stdout.splitlines()[-1]
+
+
 def test_what_nothing_keeps_ends_with_1() -> None:
     """
     A token in a millisecond: what comes nearest is the split over most GPUs, and what
@@ -196,6 +207,7 @@ def test_of_what_is_free_as_little_as_will_do_is_chosen(tmp_path: Path) -> None:
         ),
         (("--users", "3", "--peak", "1/s"), "--peak is that of a day"),
         (("--rate", "1/s", "--busiest", "3"), "--busiest shapes a day"),
+        (("--rate", "1/s", "--weekend", "0.3"), "--weekend shapes a day"),
         (("--trace", "day"), "--trace must be a CSV file with the columns time"),
         (("--trace", "gone.csv"), "--trace gone.csv cannot be read: No such file"),
         (
