@@ -4,6 +4,8 @@ A run as rows and numbers, and several runs side by side.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cdk_sagemaker_llm.cli.output.runs import (
@@ -213,7 +215,8 @@ def test_the_time_to_the_first_token_is_shown_where_it_is_known() -> None:
     """
     firsts = FirstTokens(overhead=0.5)
     firsts.add([0.25 * each for each in range(20, 0, -1)])
-    found = figures_of(result({"Blue": series(firsts=firsts)}), "Blue")
+    seen = replace(series(), firsts=firsts)
+    found = figures_of(result({"Blue": seen}), "Blue")
 
     assert found["first token, p50 of all, s"] == pytest.approx(3.0)
     assert found["first token, p95 of all, s"] == pytest.approx(5.25)
