@@ -10,6 +10,8 @@ from cdk_sagemaker_llm.catalog._data import load
 
 HOURS_A_MONTH = 730
 """Hours of an average month, as AWS's own calculators count them."""
+MOST_USD_PER_HOUR = 1_000_000
+"""No hour costs more: what does is a slip, and in sums endless."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

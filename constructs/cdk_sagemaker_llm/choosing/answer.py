@@ -107,6 +107,21 @@ class Answer:
         return [one for one in self.choices if one.is_on_front]
 
     @property
+    def reasons(self) -> Sequence[tuple[int, Refusal]]:
+        """
+        Why most setups cannot run: how many each kind of reason leaves out, and which
+        of them comes nearest, the most frequent kind first.
+        """
+        groups: dict[str, list[Refusal]] = {}
+        for one in self.refusals:
+            if one.group:
+                groups.setdefault(one.group, []).append(one)
+        found = [
+            (len(each), min(each, key=lambda it: it.miss)) for each in groups.values()
+        ]
+        return sorted(found, key=lambda pair: -pair[0])
+
+    @property
     def construct_call(self) -> str:
         """
         The construct call of the best candidate, to paste into a stack.

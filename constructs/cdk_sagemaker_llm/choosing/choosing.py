@@ -16,7 +16,7 @@ from cdk_sagemaker_llm.choosing.candidates import Candidate, Result
 from cdk_sagemaker_llm.choosing.load import Load
 from cdk_sagemaker_llm.choosing.question import Question
 from cdk_sagemaker_llm.choosing.scaling import scalings
-from cdk_sagemaker_llm.choosing.setups import Refusal, Setup, setups
+from cdk_sagemaker_llm.choosing.setups import Refusal, Setup, setups, without_beaten
 from cdk_sagemaker_llm.choosing.sizing import Sizing
 from cdk_sagemaker_llm.simulation.running import run, suited_method
 from cdk_sagemaker_llm.simulation.scenario import Method
@@ -101,6 +101,7 @@ class _Search:
             )
         self._sizings: dict[tuple[ServiceTimes, float], Sizing] = {}
         self._setups, self._refusals = setups(question, self._load)
+        self._played: list[_Found] = []
 
     def answer(self) -> Answer:
         question = self._question
@@ -175,6 +176,8 @@ class _Search:
             candidate.setup.model != self._question.model,
             candidate.setup.shares,
             not candidate.scaling.is_fixed,
+            # Of what costs nothing, as little as will do.
+            round(result.instance_hours, 6),
             result.ttft[1] + result.tpot[1],
             candidate.name,
         )
@@ -240,6 +243,8 @@ class _Search:
 
     def _play_one(self, one: _Found, method: Method) -> None:
         question, candidate = self._question, one.candidate
+        if one.played is None:
+            self._played.append(one)
         outcome = run(candidate.scenario(question), method)
         sizing = self._sizing(candidate.setup, self._load)
         one.played = candidate.judge(outcome, sizing)
@@ -273,18 +278,16 @@ class _Search:
         for setup in kept:
             sizing = self._sizing(setup, self._load)
             if sizing.least(self._load.peak(self._question.objective.share)) is None:
-                yield Refusal(
-                    f"{setup.model} on {setup.words}",
-                    "no number of copies keeps the objective at the peak: "
-                    + _slowness(sizing, setup),
-                )
+                why, group, miss = sizing.obstacle()
+                yield Refusal(f"{setup.model} on {setup.words}", why, group, miss)
 
     def _sensitivity(
         self, kept: Sequence[Setup], best: _Found
     ) -> Iterator[Sensitivity]:
         for factor in _FACTORS:
             load = Load.of(self._question, factor)
-            yield self._other(f"{factor:g} times the load", kept, best, load)
+            floor = best.cost if factor > 1 else 0.0
+            yield self._other(f"{factor:g} times the load", kept, best, load, floor)
         setup = best.candidate.setup
         dearer = [
             replace(one, price=one.price * _OTHER_PRICE)
@@ -293,33 +296,64 @@ class _Search:
             for one in kept
         ]
         what = f"{setup.instance_type} at {_OTHER_PRICE:g} times its price"
-        yield self._other(what, dearer, best, self._load)
-        for number, end in ((0, "quick"), (1, "slow")):
+        floor = best.cost * _OTHER_PRICE
+        yield self._other(what, dearer, best, self._load, floor)
+        for number, (end, floor) in enumerate((("quick", 0.0), ("slow", best.cost))):
             if setup.times.spread is not None:
                 stretched = [_stretched(one, number) for one in kept]
                 what = f"service times at the {end} end of their interval"
-                yield self._other(what, stretched, best, self._load)
+                yield self._other(what, stretched, best, self._load, floor)
 
     def _other(
-        self, what: str, kept: Sequence[Setup], best: _Found, load: Load
+        self, what: str, kept: Sequence[Setup], best: _Found, load: Load, floor: float
     ) -> Sensitivity:
+        """
+        Return what would be chosen; ``floor`` is what the best costs then, where things
+        are no easier than now, else 0.
+        """
         found = [
             one
             for one in self._estimated(kept, load)
-            if one.candidate.setup.price is not None and self._keeps(one.estimate)
+            if one.candidate.setup.price is not None
+            and self._keeps(one.estimate)
+            and self._is_credible(one, best, is_easier=not floor)
         ]
         if not found:
             return Sensitivity(
                 what=what, candidate=None, monthly_cost=None, is_same=False
             )
         first = min(found, key=self._rank)
-        own, other = best.candidate.setup, first.candidate.setup
+        own, other = best.candidate, first.candidate
+        is_best = _deployment(other) == _deployment(own)
         return Sensitivity(
             what=what,
-            candidate=first.candidate,
-            monthly_cost=first.cost,
-            is_same=_kind(own) == _kind(other),
+            candidate=other,
+            monthly_cost=max(first.cost, floor) if is_best else first.cost,
+            is_same=_kind(own.setup) == _kind(other.setup),
         )
+
+    def _is_credible(self, one: _Found, best: _Found, *, is_easier: bool) -> bool:
+        """
+        Whether no simulation speaks against an estimate.
+        """
+        candidate, same = one.candidate, _deployment
+        if is_easier:
+            if candidate.scaling.is_fixed:
+                return True
+            # Fewer requests are no easier to follow, as they come and go likewise.
+            same = _way
+        else:
+            if same(candidate) == same(best.candidate):
+                return True
+            # What keeps a harder objective keeps this one, and nothing for less does.
+            if self._usual_cost(one) < self._usual_cost(best):
+                return False
+        alike = [it for it in self._played if same(it.candidate) == same(candidate)]
+        return not alike or any(map(self._is_good, alike))
+
+    def _usual_cost(self, one: _Found) -> float:
+        price = self._question.price(one.candidate.setup.instance_type)
+        return one.result.instance_hours * (price or 0.0)
 
     def _notes(self, best: _Found | None) -> Iterator[str]:
         yield from self._question.speedups.notes()
@@ -332,41 +366,18 @@ class _Search:
                     f"{best.candidate.setup.model} is a quantized copy, whose answers "
                     "differ: compare them with the model's before you deploy it"
                 )
+            traffic, scaling = self._question.traffic, best.candidate.scaling
+            if scaling.hours and getattr(traffic, "weekend", 1.0) != 1:
+                yield (
+                    "the hours are those of every day: on Saturdays and Sundays as "
+                    "much runs as on other days"
+                )
             kind = best.candidate.setup.instance_type
             if not priced_regions(kind):
                 yield (
                     f"whether {self._question.region} offers {kind} is not known; ask "
                     "with sagemaker-llm preflight"
                 )
-
-
-def without_beaten(found: Sequence[Setup]) -> tuple[list[Setup], list[Refusal]]:
-    """
-    Leave out setups that others beat whatever the load: the same GPUs with the same
-    times at a lower price, or under an engine that comes before.
-    """
-    first: dict[object, Setup] = {}
-    beaten = []
-    by_price = sorted(
-        enumerate(found),
-        key=lambda pair: (pair[1].price is None, pair[1].price or 0.0, pair[0]),
-    )
-    for _, setup in by_price:
-        times = setup.times
-        # The room in the cache differs a little by what is known of each engine.
-        pace = times.decode, times.prompt_seconds_per_token, times.max_sequences
-        key: tuple[object, ...] = (pace, setup.copies, setup.shares)
-        if setup.price is None:
-            key = (*key, setup.instance_type)
-        other = first.setdefault(key, setup)
-        if other is not setup:
-            copy = "" if other.model == setup.model else f"{other.model} on "
-            why = f"{copy}{other.words} has the same times"
-            if setup.price != other.price:
-                why += f" for {other.price:g} $ an hour, not {setup.price:g}"
-            beaten.append(Refusal(f"{setup.model} on {setup.words}", why))
-    kept = set(map(id, first.values()))
-    return [one for one in found if id(one) in kept], beaten
 
 
 def _spread_over(hopeful: Sequence[_Found], count: int) -> Iterator[_Found]:
@@ -429,18 +440,6 @@ def _missed(result: Result, question: Question) -> str:
     return f"{text}, {aim.share:.1%} are asked for"
 
 
-def _slowness(sizing: Sizing, setup: Setup) -> str:
-    objective, load = sizing.objective, sizing.load
-    alone = setup.times.pace(1)
-    prompt = setup.times.overhead_seconds
-    prompt += load.prompt * setup.times.prompt_seconds_per_token + alone
-    if alone > objective.tpot:
-        return f"a token takes {alone * 1000:.0f} ms even alone"
-    if prompt > objective.ttft:
-        return f"the first token takes {prompt:.2f} s even alone"
-    return "more than any number of copies that are tried"
-
-
 def _sleep_alike(one: _Found, other: _Found) -> bool:
     """
     Whether both are of the same setup, and nothing of either need run.
@@ -464,6 +463,18 @@ def _kind(setup: Setup) -> tuple[object, ...]:
         setup.degree,
         setup.shares,
     )
+
+
+def _deployment(candidate: Candidate) -> tuple[object, ...]:
+    return *_kind(candidate.setup), candidate.scaling
+
+
+def _way(candidate: Candidate) -> tuple[object, ...]:
+    """
+    Return a setup and what its copies follow, however many they are.
+    """
+    scaling = candidate.scaling
+    return *_kind(candidate.setup), scaling.hours is None, scaling.least == 0
 
 
 def _silent(what: str, done: int, total: int) -> None:

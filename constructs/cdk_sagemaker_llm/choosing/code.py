@@ -4,6 +4,7 @@ The construct call that deploys a candidate, and a whole app around it, as text.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from textwrap import indent
 
@@ -267,7 +268,7 @@ def _context(serving: Serving) -> object:
 def _model(setup: Setup, question: Question) -> str:
     more = ""
     if question.revision is not None and setup.model == question.model:
-        more += f', revision="{question.revision}"'
+        more += f", revision={json.dumps(question.revision, ensure_ascii=False)}"
     if _is_gated(setup):
         more += ', token=SecretValue.secrets_manager("hugging-face-token")'
     if question.architecture is not None:

@@ -14,7 +14,8 @@ from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.arguments import hold_kinds, raise_faults
 from cdk_sagemaker_llm.arguments.kinds import Fault
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
-from cdk_sagemaker_llm.catalog.prices import known_prices
+from cdk_sagemaker_llm.catalog.prices import MOST_USD_PER_HOUR, known_prices
+from cdk_sagemaker_llm.models import revision_findings
 from cdk_sagemaker_llm.simulation.service.measurement import Measurement
 from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
 from cdk_sagemaker_llm.simulation.traffic.base import Traffic, Users
@@ -189,7 +190,8 @@ class Question:
 
         region: Where it is to run. If omitted, it is us-east-1.
 
-        prices: US dollars an hour, by instance type; other types have no price.
+        prices: US dollars an hour, by instance type; other types have no price, and 0
+            is one, of what is paid already.
             If omitted, they are those of this package's dated list.
 
         instance_types: The types to look at. If omitted, all with GPUs.
@@ -262,8 +264,10 @@ class Question:
         return None if known is None else known.usd_per_hour
 
     def _faults(self) -> Iterator[Fault]:
-        if self.budget is not None and not self.budget > 0:
-            yield Fault(f"budget must be above 0, got {self.budget:g}")
+        if self.revision is not None:
+            for finding in revision_findings("revision", self.revision):
+                yield Fault(finding.message, finding.remedy)
+        yield from self._money_faults()
         if self.context_length is not None and self.context_length < 1:
             yield Fault(f"context_length must be at least 1, got {self.context_length}")
         if self.duration < _MINUTE:
@@ -280,3 +284,13 @@ class Question:
                 find_instance_type(name)
             except ValueError as fault:
                 yield Fault(f"instance_types: {fault}")
+
+    def _money_faults(self) -> Iterator[Fault]:
+        for name, price in (self.prices or {}).items():
+            if not 0 <= price <= MOST_USD_PER_HOUR:
+                yield Fault(
+                    f"prices must be from 0 to {MOST_USD_PER_HOUR:,} US dollars an "
+                    f"hour, got {price:g} for {name}"
+                )
+        if self.budget is not None and not self.budget > 0:
+            yield Fault(f"budget must be above 0, got {self.budget:g}")

@@ -210,8 +210,10 @@ def scalings(
     """
     load, share = sizing.load, sizing.objective.share
     most = sizing.least(load.peak(share))
-    if most is None or not most:
+    if most is None:
         return
+    # Where the minutes that count have no request, one copy serves the few that do.
+    most = max(most, 1)
     fixed = _whole(most, by)
     yield Scaling(least=fixed, most=fixed)
     yield Scaling(least=fixed + by, most=fixed + by)

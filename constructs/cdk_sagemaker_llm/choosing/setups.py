@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
@@ -107,10 +107,22 @@ class Setup:
 class Refusal:
     """
     What cannot run, and why.
+
+    Args:
+        what: The setup.
+
+        why: The reason.
+
+        group: What it has in common with others of other figures. If omitted, another
+            setup stands for it, with reasons of its own.
+
+        miss: By how much it misses, among those of its group.
     """
 
     what: str
     why: str
+    group: str = ""
+    miss: float = 0.0
 
 
 def setups(question: Question, load: Load) -> tuple[list[Setup], list[Refusal]]:
@@ -157,21 +169,22 @@ class _Case:
     def setups(self, load: Load) -> Iterator[Setup | Refusal]:
         what = f"{self.model} with {self.engine} on {self.hardware}"
         why = self._refusal()
-        if why:
-            yield Refusal(what, why)
+        if why is not None:
+            yield Refusal(what, *why)
             return
-        short = ""
+        shorts = []
         count = self.hardware.accelerators
         is_there = False
         for degree in self._degrees():
             found = self._plan(degree)
             if not found.fits:
-                short = short or f"it does not fit, by {found.limit}"
+                missing = -found.kv_cache_room / found.capacity
+                shorts.append((missing, f"it does not fit, by {found.limit}"))
                 continue
             try:
                 times = self._times(found, load)
             except ValueError as fault:
-                yield Refusal(what, str(fault))
+                yield Refusal(what, str(fault), str(fault))
                 return
             copies = count // degree
             is_there = True
@@ -187,7 +200,9 @@ class _Case:
                     shares=shares,
                 )
         if not is_there:
-            yield Refusal(what, short or "its heads cannot be split over the GPUs")
+            heads = 0.0, "its heads cannot be split over the GPUs"
+            miss, why_not = min(shorts, default=heads)
+            yield Refusal(what, why_not, why_not, miss)
 
     def _degrees(self) -> list[int]:
         count = self.hardware.accelerators
@@ -197,15 +212,19 @@ class _Case:
             if degree <= count and degree & (degree - 1) == 0 and count % degree == 0
         ]
 
-    def _refusal(self) -> str:
+    def _refusal(self) -> tuple[str, str] | None:
+        """
+        Return why the type or the engine is out of question, and the kind of reason.
+        """
         region, known = self.question.region, self.question.architecture
         regions = priced_regions(self.hardware.name)
         if regions and region not in regions:
-            return f"AWS's price list has it for no endpoint in {region}"
+            why = f"AWS's price list has it for no endpoint in {region}"
+            return why, why
         found = _findings(
             self.model, known, self.engine, self.hardware.name, self.context
         )
-        return found[0].message if found else ""
+        return (found[0].message, found[0].code) if found else None
 
     def _plan(self, degree: int) -> Plan:
         return plan(
@@ -231,6 +250,35 @@ class _Case:
         return estimate_service_times(
             found, prompt_tokens=load.prompt, answer_tokens=load.answer
         )
+
+
+def without_beaten(found: Sequence[Setup]) -> tuple[list[Setup], list[Refusal]]:
+    """
+    Leave out setups that others beat whatever the load: the same GPUs with the same
+    times at a lower price, or under an engine that comes before.
+    """
+    first: dict[object, Setup] = {}
+    beaten = []
+    by_price = sorted(
+        enumerate(found),
+        key=lambda pair: (pair[1].price is None, pair[1].price or 0.0, pair[0]),
+    )
+    for _, setup in by_price:
+        times = setup.times
+        # The room in the cache differs a little by what is known of each engine.
+        pace = times.decode, times.prompt_seconds_per_token, times.max_sequences
+        key: tuple[object, ...] = (pace, setup.copies, setup.shares)
+        if setup.price is None:
+            key = (*key, setup.instance_type)
+        other = first.setdefault(key, setup)
+        if other is not setup:
+            copy = "" if other.model == setup.model else f"{other.model} on "
+            why = f"{copy}{other.words} has the same times"
+            if setup.price != other.price:
+                why += f" for {other.price:g} $ an hour, not {setup.price:g}"
+            beaten.append(Refusal(f"{setup.model} on {setup.words}", why))
+    kept = set(map(id, first.values()))
+    return [one for one in found if id(one) in kept], beaten
 
 
 def serving_of(engine: Engine, degree: int, context: int) -> Serving:

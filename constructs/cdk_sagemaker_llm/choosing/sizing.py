@@ -2,7 +2,7 @@
 How fast copies answer at a steady load, and how many are needed for it: queueing theory
 in place of a simulation, where a thousand settings are to be compared.
 
-Requests come at random to copies that batch (``fluid.Equilibrium``). Before its prompt
+Requests come at random to copies that batch (``Equilibrium``). Before its prompt
 is worked off a request waits for other prompts, an M/G/1 queue, and, where all places
 in the batches are taken, for one of them: an M/D/c queue, whose waits are half of those
 of M/M/c (Erlang C).
@@ -17,7 +17,11 @@ from typing import NamedTuple
 
 from cdk_sagemaker_llm.choosing.load import Load
 from cdk_sagemaker_llm.choosing.question import Objective
-from cdk_sagemaker_llm.simulation.fluid import Equilibrium, Steady
+from cdk_sagemaker_llm.simulation.service.performance import (
+    Equilibrium,
+    Steady,
+    highest,
+)
 from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
 
 MOST_COPIES = 512
@@ -25,9 +29,10 @@ MOST_COPIES = 512
 
 # Below that share of places in use nobody waits for one.
 _NEVER_FULL = 0.6
+# At so much of what copies finish, users ask for more than that.
+_FULL = 1 - 1e-9
 # Beyond so many places the sum is long, and its limit (Halfin, Whitt) is as good.
 _MANY = 400
-_ROUNDS = 40
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,7 +107,6 @@ class Sizing:
         self.objective = objective
         self._times = times
         self._kind = Equilibrium(times, load.prompt, load.answer, load.spread)
-        self._spread = load.spread
         self._deviations = NormalDist().inv_cdf(objective.requests)
         self._speeds: dict[tuple[float, int], Speed | None] = {}
         self._least: dict[int, int | None] = {}
@@ -121,10 +125,7 @@ class Sizing:
         """
         Whether so many copies keep the objective at a level of load.
         """
-        if not level:
-            return True
-        found, aim = self.speed(level, copies), self.objective
-        return found is not None and found.ttft <= aim.ttft and found.tpot <= aim.tpot
+        return not level or self._is_kept(self.speed(level, copies))
 
     def least(self, number: int) -> int | None:
         """
@@ -140,18 +141,34 @@ class Sizing:
         Return how many requests may be under way at each of some copies, at most, for
         the objective to be kept.
         """
-        kind = self._kind
-        low, high = 0.0, kind.capacity * copies
-        found = 0.0
-        for _ in range(_ROUNDS):
-            rate = (low + high) / 2
-            speed = self._at_rate(rate, copies)
-            aim = self.objective
-            if speed and speed.ttft <= aim.ttft and speed.tpot <= aim.tpot:
-                low, found = rate, speed.sequences
-            else:
-                high = rate
-        return found
+        rate = highest(
+            self._kind.capacity * copies,
+            lambda each: self._is_kept(self._at_rate(each, copies)),
+        )
+        speed = self._at_rate(rate, copies) if rate else None
+        return 0.0 if speed is None else speed.sequences
+
+    def obstacle(self) -> tuple[str, str, float]:
+        """
+        Return why no number of copies keeps the objective at the peak, the kind of
+        reason, and by how much it misses.
+        """
+        times, token = self._times, self._times.pace(1)
+        first = times.overhead_seconds + self._kind.prompt_seconds + token
+        alone, miss = "more than any number of copies that are tried", 0.0
+        group = alone
+        if token > self.objective.tpot:
+            alone, miss = f"a token takes {token * 1000:.0f} ms even alone", token
+            group = "a token takes too long even alone"
+        elif first > self.objective.ttft:
+            alone, miss = f"the first token takes {first:.2f} s even alone", first
+            group = "the first token takes too long even alone"
+        why = f"no number of copies keeps the objective at the peak: {alone}"
+        return why, group, miss
+
+    def _is_kept(self, speed: Speed | None) -> bool:
+        aim = self.objective
+        return speed is not None and speed.ttft <= aim.ttft and speed.tpot <= aim.tpot
 
     def _search(self, level: float) -> int | None:
         if not level:
@@ -172,24 +189,10 @@ class Sizing:
         think = self.load.think
         if think is None:
             return self._at_rate(level, copies)
-        return self._of_users(level, think + self._times.overhead_seconds, copies)
-
-    def _of_users(self, count: float, pause: float, copies: int) -> Speed | None:
-        """
-        Find the rate at which users ask when answers take as long as that makes them.
-        """
-        low, high = 0.0, self._kind.capacity * copies
-        found = None
-        for _ in range(_ROUNDS):
-            rate = (low + high) / 2
-            steady = self._kind.at(rate / copies, copies)
-            if steady is None or rate * (pause + steady.seconds) > count:
-                high = rate
-            else:
-                low, found = rate, rate
-        if found is None or high >= self._kind.capacity * copies:
-            return None
-        return self._at_rate(found, copies)
+        kind, pause = self._kind, think + self._times.overhead_seconds
+        rate = kind.asked(level, pause, copies)
+        is_full = rate >= kind.capacity * copies * _FULL
+        return None if is_full or not rate else self._at_rate(rate, copies)
 
     def _at_rate(self, rate: float, copies: int) -> Speed | None:
         steady = self._kind.at(rate / copies, copies)
@@ -220,9 +223,7 @@ class Sizing:
         where it grows for ever.
         """
         work = self._kind.prompt_seconds
-        busy = rate / copies * work
-        mean = work * busy * (1 + self._spread) / (2 * (1 - busy))
-        prompts = Line(busy, mean)
+        prompts = Line(rate / copies * work, steady.start - work)
         servers = math.floor(self._kind.most) * copies
         used = rate * steady.seconds
         if used >= servers:

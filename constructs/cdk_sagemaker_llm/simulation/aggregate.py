@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from cdk_sagemaker_llm.simulation.fleet import Copy
-from cdk_sagemaker_llm.simulation.fluid import Equilibrium, Flow, Fluid, Lot
+from cdk_sagemaker_llm.simulation.fluid import Flow, Fluid, Lot
 from cdk_sagemaker_llm.simulation.histogram import Histogram
 from cdk_sagemaker_llm.simulation.outcome import SHARES, Minutes, Outcome
 from cdk_sagemaker_llm.simulation.publishing import (
@@ -26,6 +26,7 @@ from cdk_sagemaker_llm.simulation.publishing import (
 from cdk_sagemaker_llm.simulation.requests import TICK
 from cdk_sagemaker_llm.simulation.routing import REFUSED_PAUSE
 from cdk_sagemaker_llm.simulation.scenario import Scenario, Workload
+from cdk_sagemaker_llm.simulation.service.performance import Equilibrium
 from cdk_sagemaker_llm.simulation.stage import Stage
 from cdk_sagemaker_llm.simulation.traffic.base import Users
 
@@ -255,27 +256,12 @@ def _users(
         if not fluid.serving:
             yield count * TICK / (pause + REFUSED_PAUSE), kind
             continue
-        rate = _settled(count, pause, fluid, kind)
+        rate = fluid.asked(count, pause, kind)
         asking = rate * TICK
         if fluid.settled(rate * _MORE, kind) is None:
             # At the most that copies can serve the rest of the users is in line.
             asking += max(count - rate * pause - fluid.load, 0.0)
         yield asking, kind
-
-
-def _settled(count: float, pause: float, fluid: Fluid, kind: Equilibrium) -> float:
-    """
-    Return the rate at which users ask when answers take as long as that makes them.
-    """
-    low, high = 0.0, kind.capacity * fluid.serving
-    for _ in range(40):
-        rate = (low + high) / 2
-        steady = fluid.settled(rate, kind)
-        if steady is None or rate * (pause + steady.seconds) > count:
-            high = rate
-        else:
-            low = rate
-    return low
 
 
 def _lot(workload: Workload, prompts: Tokens, answers: Tokens) -> Lot:

@@ -5,6 +5,7 @@ What one run gives: what was served and what was not, recorded minute by minute.
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -64,11 +65,13 @@ class Outcome:
 
 class Minutes:
     """
-    Makes a series out of minutes; whoever records latencies of the whole run passes
-    where they are kept.
+    Makes a series out of minutes; whoever records latencies and first tokens of the
+    whole run passes where they are kept.
     """
 
-    def __init__(self, latencies: Histogram | None = None) -> None:
+    def __init__(
+        self, latencies: Histogram | None = None, firsts: FirstTokens | None = None
+    ) -> None:
         self.minute = Minute()
         self._refused: dict[str, list[float]] = {why: [] for why in REFUSAL_REASONS}
         self._latencies: tuple[list[float | None], ...] = ([], [], [], [])
@@ -86,6 +89,7 @@ class Minutes:
             latency_p95=self._latencies[2],
             latency_p99=self._latencies[3],
             latencies=latencies,
+            firsts=firsts,
         )
 
     def close(
@@ -147,6 +151,9 @@ class Series:
 
         latencies: Those of the whole run; ``None`` where single requests were not
             followed.
+
+        firsts: When the answers of the whole run began; ``None`` likewise, and for
+            requests of a queue.
     """
 
     arrived: list[float]
@@ -162,6 +169,7 @@ class Series:
     latency_p95: list[float | None]
     latency_p99: list[float | None]
     latencies: Histogram | None = None
+    firsts: FirstTokens | None = None
 
     @property
     def totals(self) -> Totals:
@@ -175,6 +183,43 @@ class Series:
             refused={why: sum(each) for why, each in self.refused.items()},
             under_way=self.concurrency[-1],
         )
+
+
+@dataclass(slots=True)
+class FirstTokens:
+    """
+    The time to the first token of each answer of a run.
+
+    Args:
+        overhead: Seconds of each outside of the batch.
+    """
+
+    overhead: float
+    _seconds: array[float] = field(default_factory=lambda: array("d"), repr=False)
+
+    def add(self, seconds: list[float]) -> None:
+        """
+        Take in some, the overhead aside.
+        """
+        self._seconds.fromlist(seconds)
+
+    def at(self, share: float) -> float | None:
+        """
+        Return the seconds within which such a share of all began; ``None`` of none.
+        """
+        if not self._seconds:
+            return None
+        rank = math.ceil(share * len(self._seconds)) - 1
+        return self.overhead + sorted(self._seconds)[rank]
+
+    def within(self, seconds: float) -> float | None:
+        """
+        Return which share of all began within some seconds; ``None`` of none.
+        """
+        if not self._seconds:
+            return None
+        most = seconds - self.overhead
+        return sum(each <= most for each in self._seconds) / len(self._seconds)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -16,9 +16,8 @@ from cdk_sagemaker_llm.simulation.metrics import (
     Metric,
     MetricStore,
 )
-from cdk_sagemaker_llm.simulation.outcome import Minutes, Outcome, summary
+from cdk_sagemaker_llm.simulation.outcome import FirstTokens, Minutes, Outcome, summary
 from cdk_sagemaker_llm.simulation.publishing import (
-    FIRSTS,
     Gauges,
     Publisher,
     spread_of_seconds,
@@ -30,7 +29,6 @@ from cdk_sagemaker_llm.simulation.routing import (
     UsersRouter,
 )
 from cdk_sagemaker_llm.simulation.scenario import Scenario, Workload
-from cdk_sagemaker_llm.simulation.service.batching import TimedCopy
 from cdk_sagemaker_llm.simulation.stage import Stage
 from cdk_sagemaker_llm.simulation.traffic.base import Users
 
@@ -97,8 +95,6 @@ def router_of(scenario: Scenario, number: int) -> Router:
         arrivals = traffic.arrivals(generator, scenario.duration)
         kind = Router if workload.at_once is None else QueueRouter
         router = kind(workload, scenario.routing, arrivals, seed)
-    if {query.metric.name for query in scenario.queries} & FIRSTS:
-        router.copy_kind = TimedCopy
     return router
 
 
@@ -132,7 +128,10 @@ class _Line:
         self.workload = workload
         self.router = router
         self.all_latencies = Histogram()
-        self.minutes = Minutes(self.all_latencies)
+        self.firsts = FirstTokens(workload.service.overhead_seconds)
+        # Those of a queue count from when a copy took the request.
+        known = None if isinstance(router, QueueRouter) else self.firsts
+        self.minutes = Minutes(self.all_latencies, known)
         self._stage = stage
         self._latencies: list[float] = []
         scenario = stage.scenario
@@ -183,7 +182,9 @@ class _Line:
                 spread=spread_of_seconds(latencies) if publisher.wants_spread else None,
             )
         if publisher.wants_firsts:
-            publisher.begun(since, self.router.take_firsts())
+            firsts = self.router.take_firsts()
+            self.firsts.add(firsts)
+            publisher.begun(since, firsts)
         refused = sum(tally.refused.values()) - no_capacity
         publisher.failed(since, no_capacity, refused + tally.timed_out)
 
@@ -191,6 +192,7 @@ class _Line:
         router = self.router
         overhead = self.workload.service.overhead_seconds
         self.all_latencies.add(self._latencies, overhead)
+        self.firsts.add(router.take_firsts())
         self.minutes.close(
             waiting=router.waiting,
             under_way=router.under_way,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from cdk_sagemaker_llm.simulation.outcome import Refusal
 from cdk_sagemaker_llm.simulation.scenario import Routing, Workload
-from cdk_sagemaker_llm.simulation.service.batching import BatchingCopy, TimedCopy
+from cdk_sagemaker_llm.simulation.service.batching import BatchingCopy
 from cdk_sagemaker_llm.simulation.traffic.base import Arrival, Users
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Router:
         self._random = random.Random(seed)  # noqa: S311 - nothing secret hangs on it
         self._tally = Tally()
         self._patience = workload.timeout - workload.service.overhead_seconds
-        self.copy_kind: type[BatchingCopy] = BatchingCopy
+        self._firsts: list[float] = []
         self._keys: list[object] = []
         self._copies: list[BatchingCopy] = []
         self._loads: list[int] = []
@@ -112,14 +112,11 @@ class Router:
 
     def take_firsts(self) -> list[float]:
         """
-        Return the seconds to first tokens since the last time, of copies that know.
+        Return the seconds to the first tokens of what was admitted since the last time.
         """
-        return [
-            first
-            for copy in self._copies
-            if isinstance(copy, TimedCopy)
-            for first in copy.take_firsts()
-        ]
+        firsts = self._firsts[:]
+        self._firsts.clear()
+        return firsts
 
     def add(self, key: object) -> None:
         """
@@ -127,7 +124,9 @@ class Router:
         """
         workload = self._workload
         self._keys.append(key)
-        self._copies.append(self.copy_kind(workload.service, workload.timeout))
+        self._copies.append(
+            BatchingCopy(workload.service, workload.timeout, self._firsts)
+        )
         self._loads.append(0)
         self._dues.append(math.inf)
 

@@ -244,6 +244,30 @@ def test_a_day_opens_and_closes() -> None:
     assert costs[Scaling(least=2, most=2)] == pytest.approx(1460.0)
 
 
+@pytest.mark.parametrize("weekend", [1.0, 0.5])
+def test_hours_know_no_weekend_and_say_so(weekend: float) -> None:
+    """
+    Six hours, of which four need both copies.
+    """
+    rates = [0.4] * 2 + [1.6] * 4 + [0.4] * 18
+    question = replace(
+        SECOND_EACH,
+        traffic=DayCurve(
+            rates=tuple(rates), lengths=Lengths(prompt=10, answer=50), weekend=weekend
+        ),
+        objective=Objective(ttft=5, tpot=0.25),
+        measured=(measured(seats(0.2, 10)),),
+        duration=6 * HOUR,
+    )
+
+    answer = choose(question)
+
+    assert answer.best is not None
+    assert answer.best.candidate.scaling.hours is not None
+    said = "the hours are those of every day: on Saturdays and Sundays as much runs"
+    assert any(said in note for note in answer.notes) == (weekend != 1)
+
+
 def test_nothing_runs_at_night() -> None:
     """
     As above, and nobody asks from 20:00 to 6:00.

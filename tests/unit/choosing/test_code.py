@@ -139,11 +139,19 @@ def test_the_app_is_sound_and_simulates_alike(kind: str, tmp_path: Path) -> None
     assert figures_of(played.outcome) == figures_of(own)
 
 
-def test_a_commit_is_pinned() -> None:
+@pytest.mark.parametrize(
+    ("commit", "written"),
+    [
+        ("0123456789abcdef", '"0123456789abcdef"'),
+        # A tag of git may have it.
+        ('v"1', '"v\\"1"'),
+    ],
+    ids=["a commit", "a quote"],
+)
+def test_a_commit_is_pinned(commit: str, written: str) -> None:
     """
     Then nothing need be accepted of copies that run different ones.
     """
-    commit = "0123456789abcdef0123456789abcdef01234567"
     pinned = Question(
         model=QUESTION.model,
         revision=commit,
@@ -154,6 +162,6 @@ def test_a_commit_is_pinned() -> None:
 
     text = app_text(candidate, pinned)
 
-    assert f'revision="{commit}"' in text
+    assert f"revision={written}" in text
     assert "LLM816" not in text
     assert "LLM816" in app_text(candidate, QUESTION)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from cdk_sagemaker_llm.choosing import Objective, Question, choose
+from cdk_sagemaker_llm.choosing import Answer, Objective, Question, choose
 from cdk_sagemaker_llm.choosing.candidates import result_of
 from cdk_sagemaker_llm.choosing.load import Load
 from cdk_sagemaker_llm.choosing.sizing import Sizing
@@ -26,9 +26,10 @@ from cdk_sagemaker_llm.simulation import (
 DAY = 86400.0
 
 
-def test_looks_on_where_the_cheapest_lose_requests_as_they_wake() -> None:
+@pytest.fixture(scope="module")
+def of_a_quiet_night() -> Answer:
     """
-    Of a load that is none at night; by estimate those that may sleep come first.
+    A load that is none at night; by estimate those that may sleep come first.
     """
     settings = TrafficSettings(shape="day", rate=0.0, peak=4.0)
     question = Question(
@@ -41,12 +42,39 @@ def test_looks_on_where_the_cheapest_lose_requests_as_they_wake() -> None:
         scale_to_zero=True,
         duration=DAY,
     )
+    return choose(question)
 
-    answer = choose(question)
 
-    assert answer.best is not None
-    assert answer.best.result.kept >= 0.99
-    assert answer.best.candidate.scaling.least == 1
+def test_looks_on_where_the_cheapest_lose_requests_as_they_wake(
+    of_a_quiet_night: Answer,
+) -> None:
+    """
+    Those that sleep lose some, and one that never does is chosen.
+    """
+    best = of_a_quiet_night.best
+
+    assert best is not None
+    assert best.result.kept >= 0.99
+    assert best.candidate.scaling.least == 1
+
+
+def test_no_change_leads_to_what_was_refused(of_a_quiet_night: Answer) -> None:
+    """
+    What sleeps, and what goes by the clock, lost too many minutes, whatever estimates
+    say: under half the load it does so, too. The only type remains what it is where it
+    is dearer.
+    """
+    best = of_a_quiet_night.best
+    half, twice, dearer, *_ = of_a_quiet_night.sensitivity
+
+    assert best is not None
+    assert half.candidate is not None
+    assert half.candidate.scaling.least == 1
+    assert half.candidate.scaling.hours is None
+    assert (twice.monthly_cost or 0) >= best.cost
+    assert dearer.candidate is not None
+    assert dearer.candidate.scaling == best.candidate.scaling
+    assert dearer.monthly_cost == pytest.approx(1.2 * best.cost)
 
 
 @pytest.mark.parametrize(("lost", "kept"), [(0.0, 1.0), (0.4, 1.0), (0.5, 0.9)])

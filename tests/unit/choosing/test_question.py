@@ -44,6 +44,16 @@ def asked(**fields: Any) -> Question:  # noqa: ANN401 - any field of a question
         ),
         (lambda: Objective(ttft=1, tpot=1, requests=1), "requests must be below 1"),
         (lambda: asked(budget=0), "budget must be above 0, got 0"),
+        (
+            lambda: asked(prices={"ml.g5.xlarge": -1.0}),
+            "prices must be from 0 to 1,000,000 US dollars an hour, got -1 for",
+        ),
+        (lambda: asked(prices={"ml.g5.xlarge": 1e308}), "got 1e\\+308 for ml.g5.xla"),
+        (
+            lambda: asked(revision="no commit"),
+            "revision must be a commit, branch or tag such as 'main', without blanks",
+        ),
+        (lambda: asked(revision=""), "revision must be a commit, branch or tag"),
         (lambda: asked(duration=59), "duration must be at least a minute, got 59 s"),
         (lambda: asked(engines=()), "engines must name at least one, got none"),
         (lambda: asked(instance_types=("ml.g5.huge",)), "instance_types: "),

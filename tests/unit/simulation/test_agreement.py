@@ -30,8 +30,8 @@ from cdk_sagemaker_llm.simulation import (
     Users,
     run,
 )
-from cdk_sagemaker_llm.simulation.fluid import Equilibrium
 from cdk_sagemaker_llm.simulation.scenario import Routing
+from cdk_sagemaker_llm.simulation.service.performance import Equilibrium
 from cdk_sagemaker_llm.simulation.service.times import Rows
 from tests.unit.simulation.scenarios import CHAT, TIMES, of_rate, scaled
 

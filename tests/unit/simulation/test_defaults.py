@@ -67,7 +67,16 @@ def defaults(made: Callable[..., object]) -> dict[str, Any]:
         ),
         (AlarmRule, {"datapoints_to_alarm": None, "treat_missing": "missing"}),
         (Constant, {**RANDOM, "begin": 0.0, "end": None}),
-        (DayCurve, {**RANDOM, "time_zone": "UTC", "since_midnight": 0.0}),
+        (
+            DayCurve,
+            {
+                **RANDOM,
+                "time_zone": "UTC",
+                "since_midnight": 0.0,
+                "weekend": 1.0,
+                "weekday": 0,
+            },
+        ),
         (Ramp, {**RANDOM, "begin": 0.0}),
         (Spike, RANDOM),
         (Replay, {"factor": 1.0}),

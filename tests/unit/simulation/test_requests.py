@@ -71,6 +71,46 @@ def test_percentiles_are_of_the_minutes_answers() -> None:
     assert series.latency_mean[0] is None
 
 
+def test_first_tokens_are_of_all_answers() -> None:
+    """
+    Two at once, each with a second of prompt and a token of 0.5 s, and 0.25 s outside:
+    the first waits for its own prompt, the second for both. What was computed in
+    aggregate has no single ones.
+    """
+    times = ServiceTimes(
+        decode=((1, 0.5),),
+        max_sequences=2,
+        prompt_seconds_per_token=0.1,
+        overhead_seconds=0.25,
+    )
+    workload = of_rate(0, traffic=Replay(((0.0, 10, 4), (0.0, 10, 4))), service=times)
+    scenario = Scenario(workloads=(workload,), duration=60)
+
+    firsts = run(scenario, "requests").workloads["chat"].firsts
+
+    assert firsts is not None
+    assert (firsts.at(0.5), firsts.at(0.51)) == pytest.approx((1.75, 2.75))
+    within = [firsts.within(each) for each in (1.74, 1.75, 2.74, 2.75)]
+    assert within == [0.0, 0.5, 0.5, 1.0]
+    assert run(scenario, "aggregate").workloads["chat"].firsts is None
+
+
+def test_no_answer_has_no_first_token() -> None:
+    """
+    Nor has a request of a queue, which a copy knows from when it took it.
+    """
+    silent = of_rate(0, traffic=EVEN.scaled(0), service=SECOND)
+    queued = of_rate(0, traffic=EVEN, service=SECOND, at_once=1)
+    found, other = (
+        run(Scenario(workloads=(one,), duration=60), "requests").workloads["chat"]
+        for one in (silent, queued)
+    )
+
+    assert found.firsts is not None
+    assert (found.firsts.at(0.5), found.firsts.within(9.0)) == (None, None)
+    assert other.firsts is None
+
+
 def scheduled(times: FleetTimes) -> Scenario:
     """
     One instance, two from 0:10 and one again from 0:20.

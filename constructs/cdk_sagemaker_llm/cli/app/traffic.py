@@ -4,6 +4,7 @@ The traffic of the command line; what it leaves open follows from the app.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -65,6 +66,7 @@ class TrafficSettings:
     even: bool = False
     busiest: int = 14
     time_zone: str = "UTC"
+    weekend: float = 1.0
     timeout: float = _MINUTE
 
     @property
@@ -198,11 +200,13 @@ def _shaped(
             busiest=settings.busiest,
             time_zone=settings.time_zone,
             spacing=spacing,
+            weekend=settings.weekend,
         )
         hour = f"{settings.busiest}:00 {settings.time_zone}"
-        return ModelTraffic(
-            day, f"{rate_text(rate)} to {rate_text(peak)}, the most at {hour}"
-        )
+        words = f"{rate_text(rate)} to {rate_text(peak)}, the most at {hour}"
+        if settings.weekend != 1:
+            words += f", {settings.weekend:g} times that on Saturdays and Sundays"
+        return ModelTraffic(day, words)
     high = duration / 3 if lasting is None else lasting
     spike = Spike(
         base=rate, peak=peak, at=begin, lasting=high, lengths=lengths, spacing=spacing
@@ -226,23 +230,33 @@ def _users(settings: TrafficSettings) -> ModelTraffic:
 
 
 def _replayed(settings: TrafficSettings) -> ModelTraffic:
-    path = Path(settings.shape)
+    found = read_replay("--traffic", Path(settings.shape), SHAPES)
+    times = "" if settings.scale == 1 else f", {settings.scale:g} times"
+    name = Path(settings.shape).name
+    return ModelTraffic(found.scaled(settings.scale), f"the requests of {name}{times}")
+
+
+def read_replay(flag: str, path: Path, others: Sequence[str] = ()) -> Replay:
+    """
+    Read the requests of a file.
+
+    Args:
+        flag: The option that names it.
+
+        path: The file.
+
+        others: What else the option takes.
+    """
     if path.suffix.lower() not in {".csv", ".jsonl"}:
         raise ValueError(
-            f"--traffic must be {', '.join(SHAPES)}, a CSV file with the columns "
-            "time, prompt_tokens and output_tokens, a trace of Azure's (.csv) or one "
-            f"of Mooncake's (.jsonl), got {settings.shape!r}"
+            f"{flag} must be {''.join(f'{one}, ' for one in others)}a CSV file with "
+            "the columns time, prompt_tokens and output_tokens, a trace of Azure's "
+            f"(.csv) or one of Mooncake's (.jsonl), got {str(path)!r}"
         )
     try:
-        found = Replay.from_trace(path)
+        return Replay.from_trace(path)
     except OSError as fault:
-        raise ValueError(
-            f"--traffic {path} cannot be read: {fault.strerror}"
-        ) from fault
-    times = "" if settings.scale == 1 else f", {settings.scale:g} times"
-    return ModelTraffic(
-        found.scaled(settings.scale), f"the requests of {path.name}{times}"
-    )
+        raise ValueError(f"{flag} {path} cannot be read: {fault.strerror}") from fault
 
 
 def rate_text(rate: float) -> str:

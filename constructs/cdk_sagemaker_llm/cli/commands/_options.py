@@ -77,6 +77,15 @@ BusiestHour: TypeAlias = Annotated[
 TimeZone: TypeAlias = Annotated[
     str | None, typer.Option(help="Whose hours they are; if omitted, UTC.")
 ]
+Weekend: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        min=0,
+        max=10,
+        help="The part of a day's requests that Saturdays and Sundays have, as 0.3; if "
+        "omitted, all of them.",
+    ),
+]
 
 
 def grouped(command: Command) -> Command:

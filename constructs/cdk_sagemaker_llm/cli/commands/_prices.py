@@ -14,7 +14,12 @@ from typing import Annotated
 
 import typer
 
-from cdk_sagemaker_llm.catalog.prices import Price, known_prices, list_date
+from cdk_sagemaker_llm.catalog.prices import (
+    MOST_USD_PER_HOUR,
+    Price,
+    known_prices,
+    list_date,
+)
 from cdk_sagemaker_llm.cli.commands._options import complete
 from cdk_sagemaker_llm.cli.output.prices import Prices
 
@@ -81,10 +86,15 @@ def _from_file(path: Path) -> Prices:
         raise _no_prices(f"{path}: it holds {kind}")
     for name, price in content.items():
         is_number = isinstance(price, (int, float)) and not isinstance(price, bool)
+        got = str(price) if is_number else json.dumps(price)
+        rule = ""
         if not is_number or not 0 <= price < math.inf:
+            rule = "a number of dollars, 0 or more"
+        elif price > MOST_USD_PER_HOUR:
+            rule = f"at most {MOST_USD_PER_HOUR:,} dollars an hour"
+        if rule:
             raise _no_prices(
-                f"{path}: the price of {name} must be a number of dollars, 0 or more, "
-                f"got {price if is_number else json.dumps(price)}"
+                f"{path}: the price of {name} must be {rule}, got {got:.200}"
             )
     return _of_one_source(content, origin=str(path))
 

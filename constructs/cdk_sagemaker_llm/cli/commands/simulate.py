@@ -21,6 +21,7 @@ from cdk_sagemaker_llm.cli.commands._options import (
     ThinkTime,
     TimeZone,
     UserCount,
+    Weekend,
     check_writable,
     complete,
     grouped,
@@ -45,6 +46,7 @@ _HEEDED: Mapping[str, tuple[str, ...]] = {
     "--lasting": ("constant", "ramp", "spike"),
     "--busiest": ("day",),
     "--time-zone": ("day",),
+    "--weekend": ("day",),
 }
 
 
@@ -104,6 +106,7 @@ class TrafficOptions:
     ] = False
     busiest: BusiestHour = None
     time_zone: TimeZone = None
+    weekend: Weekend = None
     timeout: Annotated[
         str, typer.Option(help="How long a client waits for an answer.")
     ] = "60s"
@@ -133,6 +136,7 @@ class TrafficOptions:
             even=self.even,
             busiest=14 if self.busiest is None else self.busiest,
             time_zone=self.time_zone or "UTC",
+            weekend=1.0 if self.weekend is None else self.weekend,
             timeout=seconds("--timeout", self.timeout),
         )
 
@@ -149,6 +153,7 @@ class TrafficOptions:
             "--think-time": self.think,
             "--busiest": self.busiest,
             "--time-zone": self.time_zone,
+            "--weekend": self.weekend,
         }
         flags = {flag for flag, value in shaping.items() if value is not None}
         faults = list(_faults(self.traffic, self.users, flags))

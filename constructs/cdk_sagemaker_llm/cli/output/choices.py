@@ -133,12 +133,25 @@ def _parts(answer: Answer) -> Iterator[tuple[str, list[str]]]:
     if len(answer.unpriced) > _MOST_NAMED:
         unpriced.append(f"and {len(answer.unpriced) - _MOST_NAMED} more, in --json")
     yield "Without a known price, in no order:", unpriced
-    count = len(answer.refusals)
-    yield (
-        "Left out:",
-        [f"{counted(count, 'setup')}, each with its reason in --json"] if count else [],
-    )
+    yield "Left out:", list(_left_out(answer))
     yield "Notes:", list(answer.notes)
+
+
+def _left_out(answer: Answer) -> Iterator[str]:
+    count = len(answer.refusals)
+    if count:
+        yield f"{counted(count, 'setup')}, each with its reason in --json"
+    if answer.best is None:
+        yield from leading_reasons(answer)
+
+
+def leading_reasons(answer: Answer) -> Iterator[str]:
+    """
+    Say what most often speaks against a setup, each with the one that comes nearest.
+    """
+    for count, nearest in answer.reasons[:_MOST_NAMED]:
+        many = f"{counted(count, 'setup')}, the nearest " if count > 1 else ""
+        yield f"{many}{nearest.what}: {nearest.why}"
 
 
 def sensed(one: Sensitivity) -> str:

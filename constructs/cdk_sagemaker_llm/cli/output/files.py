@@ -36,6 +36,7 @@ from cdk_sagemaker_llm.cli.output.runs import (
     start_of,
 )
 from cdk_sagemaker_llm.pages import Curve, Panel, bullets, chart, page, table
+from cdk_sagemaker_llm.simulation.outcome import Series
 from cdk_sagemaker_llm.simulation.report import moment
 
 if TYPE_CHECKING:
@@ -111,9 +112,7 @@ def _variant_facts(result: VariantResult, prices: Prices) -> dict[str, Any]:
                 "is_estimate": is_estimated(result, name),
                 "figures": figures_of(result, name),
                 # What is not by the minute is among the figures.
-                "minutes": asdict(
-                    replace(series, latencies=None), dict_factory=_without_none
-                ),
+                "minutes": _minutes(series),
                 "activities": [
                     {**asdict(one), "time": one.time - begin}
                     for one in outcome.activities.get(name, ())
@@ -130,6 +129,12 @@ def _variant_facts(result: VariantResult, prices: Prices) -> dict[str, Any]:
             for section in sections_of(result)
         ],
     }
+
+
+def _minutes(series: Series) -> dict[str, Any]:
+    return asdict(
+        replace(series, latencies=None, firsts=None), dict_factory=_without_none
+    )
 
 
 def _without_none(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

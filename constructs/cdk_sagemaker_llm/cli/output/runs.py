@@ -194,6 +194,7 @@ def figures_of(result: VariantResult, model: str) -> dict[str, float | None]:
         "under way at the end": totals.under_way,
         "mean latency, s": mean_latency(series),
         **_percentiles(series),
+        **_first_tokens(series),
         "p50 of the worst minute, s": _highest(series.latency_p50),
         "p95 of the worst minute, s": worst[1] if worst else None,
         "p99 of the worst minute, s": _highest(series.latency_p99),
@@ -210,6 +211,15 @@ def _percentiles(series: Series) -> dict[str, float | None]:
         return {}
     return {
         f"p{share * 100:.0f} of all, s": series.latencies.at(share) for share in SHARES
+    }
+
+
+def _first_tokens(series: Series) -> dict[str, float | None]:
+    if series.firsts is None:
+        return {}
+    return {
+        f"first token, p{share * 100:.0f} of all, s": series.firsts.at(share)
+        for share in SHARES[:2]
     }
 
 

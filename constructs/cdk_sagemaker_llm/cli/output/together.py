@@ -43,6 +43,11 @@ def show(found: Sharing, prices: Prices) -> None:
             console.print(f"  {note}")
     console.print(f"\n{prices.explain(kinds_of(found))}")
     console.print(f"\n{verdict(found)}")
+    for answer in found.answers:
+        if answer.best is None:
+            console.print(f"\nLeft out of {answer.question.model} by itself:")
+            for reason in choices.leading_reasons(answer):
+                console.print(f"  {reason}")
     for title, call in _calls(found):
         console.print(f"\n{title}:\n\n{call}")
 

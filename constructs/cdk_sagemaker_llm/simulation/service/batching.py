@@ -3,8 +3,8 @@ One copy of a model that batches continuously, as vLLM does.
 
 All sequences of a batch get their next token together, so that one clock of tokens
 is enough for all of them: a request is done when that clock has moved on by the
-length of its answer. What is looked at is only whose turn is next, and, where it is
-asked for, when the first token of each answer comes.
+length of its answer. What is looked at is only whose turn is next; when the first token
+of an answer comes is written down as its request is admitted.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class BatchingCopy:
     """
 
     __slots__ = (
+        "_begin",
         "_clock",
         "_free",
         "_paces",
@@ -49,7 +50,14 @@ class BatchingCopy:
         "patience",
     )
 
-    def __init__(self, times: ServiceTimes, timeout: float = math.inf) -> None:
+    def __init__(
+        self,
+        times: ServiceTimes,
+        timeout: float = math.inf,
+        firsts: list[float] | None = None,
+    ) -> None:
+        # Seconds to the first tokens, of all copies of a model in one list.
+        self._begin = ([] if firsts is None else firsts).append
         self.next = math.inf
         self.dropped: list[Asked] = []
         # The overhead is spent outside of the batch, yet the client waits for it.
@@ -125,7 +133,9 @@ class BatchingCopy:
         self._used += tokens
         self._free = free = free + prompt * self._prompt
         heapq.heappush(running, (clock + answer, now, tokens, whose))
-        self.next = due = free + (running[0][0] - clock) * self._paces[size + 1]
+        pace = self._paces[size + 1]
+        self._begin(free + pace - now)
+        self.next = due = free + (running[0][0] - clock) * pace
         return due
 
     def finish(self) -> tuple[float, int]:
@@ -189,39 +199,4 @@ class BatchingCopy:
             self._used += tokens
             self._free += prompt * self._prompt
             heapq.heappush(running, (self._clock + answer, arrived, tokens, whose))
-
-
-class TimedCopy(BatchingCopy):
-    """
-    Serves as any copy does, and writes the seconds to first tokens down.
-
-    It is chosen where somebody asks for them: to look at each admission takes time.
-    """
-
-    __slots__ = ("_firsts",)
-
-    def __init__(self, times: ServiceTimes, timeout: float = math.inf) -> None:
-        super().__init__(times, timeout)
-        self._firsts: list[float] = []
-
-    def offer(self, now: float, prompt: int, answer: int, whose: int = 0) -> float:
-        before = self.running
-        due = super().offer(now, prompt, answer, whose)
-        if self.running > before:
-            self._firsts.append(self._free + self._paces[self.running] - now)
-        return due
-
-    def take_firsts(self) -> list[float]:
-        """
-        Return the seconds to the first tokens of what was admitted since last time.
-        """
-        firsts, self._firsts = self._firsts, []
-        return firsts
-
-    def _admit(self, now: float) -> None:
-        self.give_up(now)
-        line, free = tuple(self._waiting), self._free
-        super()._admit(now)
-        for arrived, prompt, _, _ in line[: len(line) - len(self._waiting)]:
-            free += prompt * self._prompt
-            self._firsts.append(free + self._paces[self.running] - arrived)
+            self._begin(self._free + self._paces[len(running)] - arrived)

@@ -3,27 +3,34 @@ What one copy does under a steady load, worked out from its service times instea
 played out.
 
 It is what ``run`` comes to once a load has lasted: Little's law, and the shares of time
-that prompts and tokens take. What computes is arithmetic without comparisons, so that
-the calibration has arrays of loads where an estimate has one.
+that prompts and tokens take. What ``Served`` goes through is arithmetic without
+comparisons, so that the calibration has arrays of loads where an estimate has one;
+``Equilibrium`` solves one load exactly, of copies beside each other too, and is what
+runs in aggregate and choosing ask.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from cdk_sagemaker_llm.arguments import kind_of, raise_faults
 from cdk_sagemaker_llm.simulation.service.step import larger, smaller
 from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
 
-# Each halves what the number of sequences may be off by.
+# Each halves what the number of sequences may be off by, or the rate of users.
 _HALVINGS = 32
+_HALVINGS_OF_RATES = 40
 _ROUNDS = 16
 # From so many waves on, what is written of a burst is no longer in step.
 _WAVES = 2.0
 # More of its time no copy spends on prompts, as long as it writes answers.
 _BUSIEST = 0.97
+# Between the places of a batch in use and as many requests as there are.
+_HAIR = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +130,7 @@ def estimate_performance(
 
     def at(stretch: float) -> Loaded:
         case = times if stretch == 1 else times.stretched(stretch)
-        most = case.most_sequences(prompt_tokens + answer_tokens)
-        served = Served(
-            pace=case.pace,
-            prompt=prompt_tokens * case.prompt_seconds_per_token,
-            answer=answer_tokens,
-            overhead=case.overhead_seconds,
-            most=max(1.0, math.floor(most)),
-        )
-        found = way(served, load)
+        found = way(Served.of(case, prompt_tokens, answer_tokens), load)
         grows = name == "rate" and found.line
         return replace(found, first=math.inf) if grows else found
 
@@ -199,6 +198,28 @@ class Served:
     most: float
     in_step: float = 0.0
 
+    @classmethod
+    def of(cls, times: ServiceTimes, prompt: float, answer: float) -> Served:
+        """
+        Return what a copy takes for prompts and answers of so many tokens.
+        """
+        # Rooms that are too small for the next request stay empty.
+        most = times.most_sequences(prompt + answer)
+        return cls(
+            pace=times.pace,
+            prompt=prompt * times.prompt_seconds_per_token,
+            answer=answer,
+            overhead=times.overhead_seconds,
+            most=max(1.0, math.floor(most + _HAIR)),
+        )
+
+    @property
+    def full_seconds(self) -> float:
+        """
+        The seconds of an answer in a batch that is always full.
+        """
+        return self.answer * self.pace(self.most) + self.most * self.prompt
+
 
 def of_users(served: Served, users: float) -> Loaded:
     """
@@ -237,7 +258,7 @@ def at_rate(served: Served, rate: float) -> Loaded:
             high + (middle - high) * (1 - is_more),
         )
     written = larger(high, 1.0)
-    whole = most / (answer * pace(most) + most * prompt)
+    whole = most / served.full_seconds
     grows = (rate > whole) * 1.0
     token = (1 - grows) * pace(written) / (1 - busy) + grows * (
         pace(most) + (most - 1) * prompt / answer
@@ -284,3 +305,127 @@ def _first(requests: float, prompt: float, pace: float, others: float) -> float:
     met = pace / (1 - busy) + requests * prompt**2 / (1 - busy**2)
     met = smaller(met, pace + others * prompt)
     return smaller(others, 1.0) * (0.5 + busy) * met + prompt + pace
+
+
+class Steady(NamedTuple):
+    """
+    One copy at a steady rate: how many it has in its batch on average, the seconds that
+    a request of the average length is there, those of them until its answer begins, and
+    those for each token of the answer.
+    """
+
+    sequences: float
+    seconds: float
+    start: float
+    token: float
+
+
+class Equilibrium:
+    """
+    What batches settle to at a rate of requests: how many at once, and how long each
+    takes, of copies that all get the same share of one kind of requests.
+
+    It is what ``BatchingCopy`` comes to on average, as long as arrivals are of many
+    people (Poisson) and few requests wait in line; of a long line it is what the line
+    is worked off at. ``spread`` is the variance of prompts by the square of their mean.
+    """
+
+    def __init__(
+        self, times: ServiceTimes, prompt: float, answer: float, spread: float = 0.0
+    ) -> None:
+        served = Served.of(times, prompt, answer)
+        self.answer = answer
+        self.prompt_seconds = served.prompt
+        self.most = served.most
+        self._spread = spread
+        self._pieces = _pieces(times)
+        self._pace = times.pace
+        seconds = served.full_seconds
+        token = (seconds - served.prompt) / answer
+        self.full = Steady(served.most, seconds, served.prompt, token)
+
+    @property
+    def capacity(self) -> float:
+        """
+        Requests a second that one copy finishes at most.
+        """
+        return self.full.sequences / self.full.seconds
+
+    def rate(self, sequences: float) -> float:
+        """
+        Return the requests a second that a copy finishes with so many at once.
+        """
+        if sequences <= 0:
+            return 0.0
+        each = self.answer * self._pace(max(sequences, 1.0)) / sequences
+        # Below one the copy is idle in between, and no prompt waits for another.
+        return 1 / (self.prompt_seconds / min(sequences, 1.0) + each)
+
+    def at(self, rate: float, copies: float) -> Steady | None:
+        """
+        Return the steady state of each copy at a rate of its own; ``None`` if it cannot
+        keep up. The more copies there are, the more evenly requests are spread.
+        """
+        busy = rate * self.prompt_seconds
+        if busy >= 1:
+            return None
+        # A sequence finds more beside it than there are on average: batches with many
+        # hold more of the sequences. With one copy that is one more, as arrivals are
+        # random; requests that go to the emptiest of several find that much less.
+        growth = rate * self.answer / (1 - busy)
+        more = 1 / max(copies, 1.0)
+        decoding = None
+        # How many decode at once: growth times the pace of so many and some more.
+        for upto, start, slope in self._pieces:
+            if growth * slope < 1:
+                found = growth * (start + slope * more) / (1 - growth * slope)
+                if found + more <= upto:
+                    decoding = found
+                    break
+        if decoding is None:
+            return None
+        token = decoding / (rate * self.answer) if decoding > 0 else self._pace(1)
+        queued = busy * (1 + self._spread) / (2 * (1 - busy))
+        begin = self.prompt_seconds * (1 + queued)
+        seconds = begin + self.answer * token
+        if rate * seconds > self.most:
+            return None
+        return Steady(rate * seconds, seconds, begin, token)
+
+    def asked(
+        self, users: float, pause: float, copies: int, *, is_even: bool = True
+    ) -> float:
+        """
+        Return the rate at which users ask who wait for each answer and then pause, when
+        answers take as long as that makes them; at most what the copies finish.
+        """
+
+        def is_asked(rate: float) -> bool:
+            steady = self.at(rate / copies, copies if is_even else 1)
+            return steady is not None and rate * (pause + steady.seconds) <= users
+
+        return highest(self.capacity * copies, is_asked)
+
+
+def highest(most: float, holds: Callable[[float], bool]) -> float:
+    """
+    Return up to which rate something holds; 0 if it never does.
+    """
+    low, high = 0.0, most
+    for _ in range(_HALVINGS_OF_RATES):
+        rate = (low + high) / 2
+        low, high = (rate, high) if holds(rate) else (low, rate)
+    return low
+
+
+def _pieces(times: ServiceTimes) -> list[tuple[float, float, float]]:
+    """
+    Write the pace as straight pieces: up to which number, start and slope.
+    """
+    first = times.decode[0]
+    found = [(float(first[0]), first[1], 0.0)]
+    for below, above in itertools.pairwise(times.decode):
+        slope = (above[1] - below[1]) / (above[0] - below[0])
+        found.append((float(above[0]), below[1] - slope * below[0], slope))
+    _, start, slope = found[-1]
+    return [*found, (math.inf, start, slope)]

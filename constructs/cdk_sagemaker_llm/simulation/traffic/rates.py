@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _HOUR, _DAY = 3600.0, 86400.0
 _HOURS = 24
+_WEEK, _WORKDAYS = 7, 5
 
 # How many requests are drawn at once: memory grows with this alone.
 _AT_ONCE = 8192
@@ -252,7 +253,8 @@ class Spike(Rated):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DayCurve(Rated):
     """
-    A rate that is the same every day: 24 numbers, and straight lines between them.
+    A rate that is the same every day, or on all days of work: 24 numbers, and straight
+    lines between them.
 
     ``DayCurve.between(1, 20, busiest=14, time_zone="Europe/Berlin", lengths=...)``
 
@@ -264,11 +266,19 @@ class DayCurve(Rated):
 
         since_midnight: Seconds of the day at which the run starts.
             If omitted, the run says it.
+
+        weekend: How many times these rates Saturdays and Sundays have.
+            If omitted, they are days like others.
+
+        weekday: The day on which the run starts, from 0 for a Monday to 6.
+            If omitted, the run says it.
     """
 
     rates: tuple[float, ...]
     time_zone: str = "UTC"
     since_midnight: float = 0.0
+    weekend: float = 1.0
+    weekday: int = 0
 
     @classmethod
     def between(
@@ -280,6 +290,7 @@ class DayCurve(Rated):
         busiest: int = 14,
         time_zone: str = "UTC",
         spacing: Literal["random", "even"] = "random",
+        weekend: float = 1.0,
     ) -> DayCurve:
         """
         Draw a day as a wave between a low and a high rate.
@@ -296,10 +307,19 @@ class DayCurve(Rated):
             time_zone: Whose hours they are. If omitted, it is UTC.
 
             spacing: ``random`` or ``even``. If omitted, requests come at random.
+
+            weekend: How many times that Saturdays and Sundays have.
+                If omitted, they are days like others.
         """
         turns = (2 * math.pi * (hour - busiest) / _HOURS for hour in range(_HOURS))
         rates = tuple(low + (high - low) * (1 + math.cos(turn)) / 2 for turn in turns)
-        return cls(rates=rates, time_zone=time_zone, lengths=lengths, spacing=spacing)
+        return cls(
+            rates=rates,
+            time_zone=time_zone,
+            lengths=lengths,
+            spacing=spacing,
+            weekend=weekend,
+        )
 
     def __post_init__(self) -> None:
         # Data classes with slots are made anew: a bare super() is not that class's.
@@ -317,16 +337,15 @@ class DayCurve(Rated):
     def starting(self, at: datetime) -> Self:
         local = at.astimezone(ZoneInfo(self.time_zone))
         since = local.hour * _HOUR + local.minute * 60 + local.second
-        return replace(self, since_midnight=since)
+        return replace(self, since_midnight=since, weekday=local.weekday())
 
     def counted(self, times: Numbers) -> Numbers:
         import numpy as np  # noqa: PLC0415 - what does not sample starts without it
 
-        return self._since_first_day(times + self.since_midnight) - (
-            self._since_first_day(np.array([self.since_midnight]))
-        )
+        begin = self.weekday * _DAY + self.since_midnight
+        return self._since_monday(times + begin) - self._since_monday(np.array([begin]))
 
-    def _since_first_day(self, times: Numbers) -> Numbers:
+    def _since_monday(self, times: Numbers) -> Numbers:
         import numpy as np  # noqa: PLC0415 - what does not sample starts without it
 
         rates = np.array([*self.rates, self.rates[0]], dtype=float)
@@ -338,9 +357,15 @@ class DayCurve(Rated):
         part = passed - hour
         bend = (rates[hour + 1] - rates[hour]) * part / 2
         inside = (rates[hour] + bend) * part * _HOUR
-        found: Numbers = days * before[-1] + before[hour] + inside
+        weeks, day = np.divmod(days, _WEEK)
+        free = np.maximum(day - _WORKDAYS, 0)
+        whole = weeks * _WORKDAYS + np.minimum(day, _WORKDAYS)
+        whole += (weeks * (_WEEK - _WORKDAYS) + free) * self.weekend
+        today = np.where(day < _WORKDAYS, 1.0, self.weekend)
+        found: Numbers = whole * before[-1] + (before[hour] + inside) * today
         return found
 
     def _least_zero(self) -> Iterator[tuple[str, float]]:
         yield "factor", self.factor
+        yield "weekend", self.weekend
         yield from ((f"rates[{hour}]", rate) for hour, rate in enumerate(self.rates))

@@ -81,6 +81,13 @@ class Replay(Traffic):
         """
         return cls.from_trace(path)
 
+    @property
+    def seconds(self) -> float:
+        """
+        Until the last request.
+        """
+        return self.requests[-1][0]
+
     def scaled(self, factor: float) -> Self:
         return replace(self, factor=self.factor * factor)
 

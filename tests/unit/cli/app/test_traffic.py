@@ -262,6 +262,14 @@ def words_of(
             HOUR,
             "1/s to 1/s, the most at 14:00 UTC",
         ),
+        (
+            {"shape": "day", "rate": 1.0, "peak": 1.0, "weekend": 0.3},
+            HOUR,
+            (
+                "1/s to 1/s, the most at 14:00 UTC, 0.3 times that on Saturdays and "
+                "Sundays"
+            ),
+        ),
         # A rate alone has its peak, and a peak alone its rate.
         (
             {"shape": "ramp", "rate": 1.0},

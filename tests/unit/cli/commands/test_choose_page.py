@@ -160,12 +160,29 @@ def test_a_page_without_a_choice_says_so(tmp_path: Path) -> None:
     assert Page(text).open == []
 
 
+@pytest.mark.parametrize("flag", ["--html", "--write"])
+def test_files_are_written_over(tmp_path: Path, flag: str) -> None:
+    """
+    As other commands write theirs; without an answer there is no app to write.
+    """
+    path = tmp_path / "there"
+    path.write_text("before", encoding="utf-8")
+
+    missed = run("choose", MODEL, *QUICK, "--tpot", "1ms", flag, path)
+    assert missed.returncode == 1
+    assert (path.read_text(encoding="utf-8") == "before") == (flag == "--write")
+
+    found = run("choose", MODEL, *QUICK, flag, path)
+    assert found.returncode == 0
+    assert MODEL in path.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (("--html", "gone/page.html"), "there is no folder gone"),
         (("--html", "."), "it is a folder"),
-        (("--write", "here.py"), "must be a new file, got one that exists"),
+        (("--write", "."), "it is a folder"),
         (("--endpoint", "chat"), "--endpoint is one of an app"),
         (
             ("--rate", "1/s"),

@@ -293,6 +293,27 @@ def test_fails_for_what_is_no_price(tmp_path: Path, price: str, got: str) -> Non
     )
 
 
+@pytest.mark.parametrize(
+    ("price", "is_one"), [("1000000", True), ("1000000.01", False), ("1e308", False)]
+)
+def test_no_hour_costs_more_than_a_million(
+    tmp_path: Path, price: str, *, is_one: bool
+) -> None:
+    """
+    A month of more is endless in sums, and no JSON.
+    """
+    file = tmp_path / "prices.json"
+    file.write_text(f'{{"ml.g5.xlarge": {price}}}')
+    options = PriceOptions(prices=str(file), region="eu-west-1")
+
+    if is_one:
+        assert options.read()["ml.g5.xlarge"] == 1e6
+        return
+    with pytest.raises(ValueError, match="--prices must be") as caught:
+        options.read()
+    assert "must be at most 1,000,000 dollars an hour, got 1" in str(caught.value)
+
+
 def test_what_is_free_has_a_price(tmp_path: Path) -> None:
     """
     Credits and contracts: nothing is a price, too.

@@ -49,6 +49,7 @@ CONSTANT = {"traffic": "constant"}
                 "even": False,
                 "busiest": 14,
                 "time_zone": "UTC",
+                "weekend": 1.0,
                 "timeout": 60.0,
             },
         ),
@@ -66,6 +67,7 @@ CONSTANT = {"traffic": "constant"}
                 "even": True,
                 "busiest": 0,
                 "time_zone": "Asia/Tokyo",
+                "weekend": 0.0,
                 "timeout": "90s",
             },
             {
@@ -83,6 +85,7 @@ CONSTANT = {"traffic": "constant"}
                 "even": True,
                 "busiest": 0,
                 "time_zone": "Asia/Tokyo",
+                "weekend": 0.0,
                 "timeout": 90.0,
             },
         ),
@@ -168,12 +171,13 @@ ONLY = "; leave one of the two out"
                 "lasting": "1m",
                 "busiest": 0,
                 "time_zone": "UTC",
+                "weekend": 0.0,
             },
             [
                 f"{flag} has no effect on --users{ONLY}"
                 for flag in (
                     *("--rate", "--peak", "--begin", "--lasting"),
-                    *("--busiest", "--time-zone"),
+                    *("--busiest", "--time-zone", "--weekend"),
                 )
             ],
         ),

@@ -4,6 +4,8 @@ A run as rows and numbers, and several runs side by side.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cdk_sagemaker_llm.cli.output.runs import (
@@ -25,6 +27,7 @@ from cdk_sagemaker_llm.cli.output.runs import (
     start_of,
 )
 from cdk_sagemaker_llm.simulation.fleet import Step
+from cdk_sagemaker_llm.simulation.outcome import FirstTokens
 from cdk_sagemaker_llm.simulation.scaling import Activity
 from tests.unit.cli.output.results import (
     BEGIN,
@@ -204,6 +207,19 @@ def test_the_figures_of_a_model_are_sums_and_the_worst() -> None:
         "longest line": 9.0,
         "most copies": 3.0,
     }
+
+
+def test_the_time_to_the_first_token_is_shown_where_it_is_known() -> None:
+    """
+    Of half of the answers, and of 95 %.
+    """
+    firsts = FirstTokens(overhead=0.5)
+    firsts.add([0.25 * each for each in range(20, 0, -1)])
+    seen = replace(series(), firsts=firsts)
+    found = figures_of(result({"Blue": seen}), "Blue")
+
+    assert found["first token, p50 of all, s"] == pytest.approx(3.0)
+    assert found["first token, p95 of all, s"] == pytest.approx(5.25)
 
 
 def test_without_answers_there_are_no_latencies() -> None:

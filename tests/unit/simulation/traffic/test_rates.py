@@ -171,8 +171,56 @@ def test_a_day_follows_the_start_and_its_time_zone(
 
 
 @pytest.mark.parametrize(
+    ("start", "days"),
+    [
+        # From Monday on, with a quarter of a day's requests at the weekend.
+        (datetime(2026, 1, 5, tzinfo=UTC), [4, 4, 4, 4, 4, 1, 1, 4]),
+        (datetime(2026, 1, 11, tzinfo=UTC), [1, 4, 4, 4, 4, 4, 1, 1]),
+        # Half of Friday, and half of Saturday.
+        (datetime(2026, 1, 9, 12, tzinfo=UTC), [2.5, 1, 2.5, 4, 4, 4, 4, 2.5]),
+    ],
+    ids=["monday", "sunday", "friday noon"],
+)
+def test_weekends_have_a_part_of_the_requests(
+    start: datetime, days: list[float]
+) -> None:
+    """
+    Saturdays and Sundays of the calendar, whenever the run starts; three times the
+    traffic is three times on all days.
+    """
+    rates = (4 / 86400,) * 24
+    curve = DayCurve(rates=rates, lengths=L, weekend=0.25).starting(start)
+    edges = [86400.0 * day for day in range(9)]
+
+    assert expected(curve, *edges) == pytest.approx(days)
+    assert expected(curve.scaled(3), *edges) == pytest.approx(
+        [3 * each for each in days]
+    )
+
+
+def test_a_weekend_is_that_of_the_time_zone() -> None:
+    """
+    At six in the evening of a Friday in Berlin it is Saturday in Auckland.
+    """
+    start = datetime(2026, 1, 9, 17, tzinfo=UTC)
+    here, there = (
+        DayCurve(rates=(1.0,) * 24, lengths=L, weekend=0.0, time_zone=zone).starting(
+            start
+        )
+        for zone in ("Europe/Berlin", "Pacific/Auckland")
+    )
+
+    assert expected(here, 0, 3600) == pytest.approx([3600])
+    assert expected(there, 0, 3600) == pytest.approx([0])
+
+
+@pytest.mark.parametrize(
     ("make", "message"),
     [
+        (
+            lambda: DayCurve(rates=(1.0,) * 24, lengths=L, weekend=-0.5),
+            "weekend must be at least 0, got -0.5",
+        ),
         (lambda: Constant(rate=-1, lengths=L), "rate must be at least 0, got -1"),
         (
             lambda: Constant(rate=1, lengths=L).scaled(-1),
