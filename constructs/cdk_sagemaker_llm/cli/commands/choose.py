@@ -159,7 +159,8 @@ def _check_belonging(
     write: Path | None,
 ) -> None:
     """
-    Refuse options of an app without one, and of models beside an app or others.
+    Refuse options of an app without one, of models beside an app or others, and to
+    write over code that somebody may have gone on with.
     """
     if endpoint is not None and app is None:
         raise ValueError(
@@ -171,4 +172,9 @@ def _check_belonging(
         raise ValueError(
             f"--write writes an app for a model, and {app} is one; the lines to change "
             "are in what is printed"
+        )
+    if write is not None and write.exists():
+        raise ValueError(
+            f"--write {write} must be a new file, got one that exists; name another, "
+            "or remove it"
         )

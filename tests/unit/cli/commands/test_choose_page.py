@@ -160,20 +160,19 @@ def test_a_page_without_a_choice_says_so(tmp_path: Path) -> None:
     assert Page(text).open == []
 
 
-@pytest.mark.parametrize("flag", ["--html", "--write"])
-def test_files_are_written_over(tmp_path: Path, flag: str) -> None:
+def test_a_page_is_written_over_and_an_app_is_not(tmp_path: Path) -> None:
     """
-    As other commands write theirs; without an answer there is no app to write.
+    Somebody may have gone on with the code.
     """
     path = tmp_path / "there"
     path.write_text("before", encoding="utf-8")
 
-    missed = run("choose", MODEL, *QUICK, "--tpot", "1ms", flag, path)
-    assert missed.returncode == 1
-    assert (path.read_text(encoding="utf-8") == "before") == (flag == "--write")
+    refused = run("choose", MODEL, *QUICK, "--write", path)
+    assert refused.returncode == 2
+    assert f"--write {path} must be a new file, got one that exists" in refused.stderr
+    assert path.read_text(encoding="utf-8") == "before"
 
-    found = run("choose", MODEL, *QUICK, flag, path)
-    assert found.returncode == 0
+    assert run("choose", MODEL, *QUICK, "--html", path).returncode == 0
     assert MODEL in path.read_text(encoding="utf-8")
 
 
