@@ -195,8 +195,10 @@ def spellings(engine: Engine, release: str) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for name in argument_names(engine, release):
         found[f"--{name}"] = name
-        for alias in _row_at(engine, name, release).get("alias", ()):
-            found.setdefault(alias, name)
+        # Few have another spelling, and a row's whole history is long.
+        if any("alias" in entry for entry in _rows(engine)[name]["h"]):
+            for alias in _row_at(engine, name, release).get("alias", ()):
+                found.setdefault(alias, name)
     return found
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.arguments import (
@@ -174,8 +174,7 @@ def prepared_by(
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Case:
+class Case(NamedTuple):
     """
     What a configuration is prepared for: one model, in one image, on some devices.
 
@@ -191,14 +190,13 @@ class Case:
     start_up_seconds: int | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """
     What is written into a container, and what was found of it.
     """
 
-    files: Mapping[str, bytes] = field(default_factory=dict)
-    environment: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, bytes] = {}
+    environment: Mapping[str, str] = {}
     findings: tuple[Finding, ...] = ()
 
 

@@ -197,7 +197,7 @@ class CustomContainer(Serving):
             architecture=config_of(kind_of(case.model)),
             has_model_data=bool(container.files or container.weights_uri),
         )
-        return replace(settings, findings=tuple(found))
+        return settings._replace(findings=tuple(found))
 
     def _token_variables(self, image: ChosenImage) -> tuple[str, ...]:  # noqa: ARG002 - the base's signature
         return self.token_variables

@@ -6,9 +6,8 @@ and JSON.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 from rich.console import Console
@@ -23,8 +22,6 @@ from cdk_sagemaker_llm.cli.output.prices import (
     running_costs,
 )
 from cdk_sagemaker_llm.fit.memory import Outcome
-from cdk_sagemaker_llm.fit.packing import Fleet, Packing
-from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.fit.setting import GIB
 from cdk_sagemaker_llm.text import counted
@@ -33,6 +30,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from cdk_sagemaker_llm.cli.app.fleets import VariantPlan
+    from cdk_sagemaker_llm.fit.packing import Fleet, Packing
+    from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 
 
 _BAR_CELLS = 48
@@ -51,8 +50,7 @@ _WIDTH_WITH_BARS = 115
 _SEQUENCES = "sequences: at once on one copy, promised and at best"
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """
     An instance type that can host the copies, and what that takes.
     """

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from cdk_sagemaker_llm.catalog.engine_arguments import (
@@ -427,7 +427,7 @@ def _setting(
         if is_on is None or (not is_on and not argument.has_negative):
             return None
         negative = option.is_negative == is_on
-        option = replace(option, is_negative=negative)
+        option = option._replace(is_negative=negative)
         return ArgumentSetting(name, option, (), is_intact=True, arrived=())
     texts = _texts(argument, value)
     if not texts:

@@ -249,7 +249,7 @@ class EngineServing(Serving):
         rule = rule_of(release)
         if not recovers(self.environment):
             # What is doubled for the supervisor stays doubled without it.
-            rule = replace(rule, supervisor=None)
+            rule = rule._replace(supervisor=None)
         telling = Telling(self.engine, number, rule, label)
         return telling.tell(arguments, self.options, self._words(release))
 

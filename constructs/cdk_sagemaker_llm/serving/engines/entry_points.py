@@ -11,8 +11,7 @@ import io
 import json
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from cdk_sagemaker_llm.catalog.engine_releases import entry_point_rows
 
@@ -38,8 +37,7 @@ _KEPT_WHOLE = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EntryPoint:
+class EntryPoint(NamedTuple):
     """
     One rule by which variables become arguments.
 
@@ -119,8 +117,7 @@ ENTRY_POINTS: Mapping[str, EntryPoint] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Passed:
+class Passed(NamedTuple):
     """
     What a variable becomes: an argument with its dashes, and what follows it.
 

@@ -6,7 +6,7 @@ describes it; and since which release it has them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from cdk_sagemaker_llm.arguments import is_later
 from cdk_sagemaker_llm.catalog.engine_arguments import (
@@ -157,7 +157,7 @@ class Telling:
                 around.append(word)
         if around:
             # Nothing is doubled for the sake of a supervisor that is off.
-            bare = replace(self.rule, supervisor=None)
+            bare = self.rule._replace(supervisor=None)
             for argument, value in kept:
                 variables |= write(argument, value, bare).variables
             variables |= RECOVERY_OFF

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,14 @@ from tests.deployments import ROOT, synthesised
 
 GOOD = "engine=MPI\noption.model_id=a/b\noption.rolling_batch=auto\n"
 BAD = f"{GOOD}option.tensor_parallel_degree=all\n"
+# What serves, and what a check has no question for.
+UNUSED = [
+    "cdk_sagemaker_llm.catalog.prices",
+    "cdk_sagemaker_llm.serving.lmi.base",
+    "cdk_sagemaker_llm.serving.lmi.folder",
+    "aws_cdk",
+    "boto3",
+]
 
 
 def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -50,6 +60,37 @@ def test_a_clean_file_ends_with_0_and_names_the_images(artifact: Path) -> None:
     assert result.returncode == 0
     assert "djl-tensorrtllm 0.25.0 to 0.33.0" in result.stdout
     assert "1 subject checked: 0 errors" in result.stdout
+
+
+def test_a_check_loads_no_backend_no_prices_and_no_cdk(artifact: Path) -> None:
+    """
+    It starts in a fraction of what they take.
+    """
+    code = (
+        "import sys\n"
+        "from cdk_sagemaker_llm.cli import main\n"
+        "try:\n    main()\n"
+        f"finally:\n    print([m for m in {UNUSED} if m in sys.modules])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "check", artifact],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.splitlines()[-2:] == [
+        "1 subject checked: 0 errors, 0 warnings",
+        "[]",
+    ]
+
+
+@pytest.mark.parametrize("module", UNUSED)
+def test_what_a_check_leaves_out_is_there(module: str) -> None:
+    """
+    A module that was renamed is never loaded: the test above is no empty promise.
+    """
+    assert import_module(module)
 
 
 def test_a_fault_ends_with_1_and_says_what_to_do(artifact: Path) -> None:

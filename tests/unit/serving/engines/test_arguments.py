@@ -4,7 +4,6 @@ Unchecked options that say again what a parameter, or an option, says.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -304,7 +303,7 @@ def test_what_a_supervisor_cannot_hand_on_needs_none() -> None:
         (
             IT,
             " TRUE",
-            replace(PLAIN, trims=True),
+            PLAIN._replace(trims=True),
             "the text ' TRUE' cannot be told: it is read as a switch",
         ),
         (
@@ -326,7 +325,7 @@ def test_what_a_supervisor_cannot_hand_on_needs_none() -> None:
         (
             IT,
             "a",
-            replace(PLAIN, consumed=("IT",)),
+            PLAIN._replace(consumed=("IT",)),
             "the entry point would make something else of 'a'",
         ),
     ],

@@ -8,6 +8,7 @@ import functools
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from cdk_sagemaker_llm.catalog.engine_arguments import (
     Engine,
@@ -40,8 +41,7 @@ HELP = "--help"
 _NEGATIVE = re.compile(r"-\d+|-\d*\.\d+")
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """
     What a flag is taken for.
 
