@@ -545,3 +545,39 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         read_script(other)
     with pytest.raises(ValueError, match="missing.py cannot be read"):
         read_script(tmp_path / "missing.py")
+
+
+def test_models_come_first_whatever_a_script_begins_with(tmp_path: Path) -> None:
+    """
+    An app defines a model before what names it.
+    """
+    found = read(
+        tmp_path,
+        """
+        import boto3
+        client = boto3.client("sagemaker")
+        client.create_endpoint(EndpointName="chat", EndpointConfigName="chat-config")
+        client.create_endpoint_config(
+            EndpointConfigName="chat-config",
+            ProductionVariants=[
+                {
+                    "VariantName": "main",
+                    "ModelName": "chat-model",
+                    "InstanceType": "ml.g5.xlarge",
+                    "InitialInstanceCount": 1,
+                }
+            ],
+        )
+        client.create_model(
+            ModelName="chat-model",
+            ExecutionRoleArn="arn:aws:iam::111122223333:role/sagemaker",
+            PrimaryContainer={"Image": "image", "ModelDataUrl": "s3://bucket/key"},
+        )
+        """,
+    )
+
+    assert [one.operation for one in found.requests] == [
+        "CreateModel",
+        "CreateEndpointConfig",
+        "CreateEndpoint",
+    ]
