@@ -41,6 +41,7 @@ GEMMA_2, OLD = "Gemma2ForCausalLM", {"VLLM_USE_V1": "0"}
         ("0.8.4 A10G", 80, {"num_scheduler_steps": 8}, ""),
         ("0.8.4 A10G", 80, {"pipeline_parallel_size": 1}, "LLM935"),
         ("0.8.4 A10G", 80, {"kv_cache_dtype": "fp8"}, "LLM890"),
+        ("0.8.4 A10G", 160, {"kv_cache_dtype": "fp8"}, "LLM890"),
         ("0.10.2 A10G", 80, {}, "LLM872"),
         ("0.7.1 A10G", 64, {"block_size": 8}, ""),
         ("0.8.4 A10G", 64, {"block_size": 8}, "LLM935"),
