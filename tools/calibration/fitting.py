@@ -190,10 +190,15 @@ class _Columns:
         self.value = column(lambda one: one.value)
         self.most = column(lambda one: one.most)
         self.endpoint = column(lambda one: bool(one.settings.get("endpoint")))
-        self.in_step = column(
-            lambda one: one.kind.generation == "sglang" and one.longest == one.answer
-        )
+        self.in_step = column(_is_in_step)
         self.between = column(lambda one: bool(one.settings.get("between_steps")))
+
+
+def _is_in_step(point: Point) -> bool:
+    if point.load == "users":
+        return bool(point.settings.get("fixed"))
+    # It works off all prompts first; other engines mix them with what is written.
+    return point.kind.generation == "sglang" and point.longest == point.answer
 
 
 def _loaded(

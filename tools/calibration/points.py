@@ -292,14 +292,13 @@ def _measured(row: Mapping[str, Any], load: str) -> Mapping[str, float]:
 def _come(row: Mapping[str, Any]) -> float:
     """
     Return how many requests a second a run at a rate would have served, had none of
-    them waited: the longest answer is written when no more come.
+    them waited in line: the longest answer is written when no more come.
     """
     rate, requests = float(row["value"]), row["requests"]
     if not requests or not row["tpot_ms"]:
         return rate
     longest = row["answer"] * (row["settings"] or {}).get("longest", 1.0)
-    last = (longest * row["tpot_ms"] + (row["ttft_ms"] or 0)) / 1e3
-    return float(requests / (requests / rate + last))
+    return float(requests / (requests / rate + longest * row["tpot_ms"] / 1e3))
 
 
 def _reason(row: Mapping[str, Any], content: Mapping[str, Any], made: Plan) -> str:

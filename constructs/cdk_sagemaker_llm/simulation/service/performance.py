@@ -27,6 +27,9 @@ _HALVINGS_OF_RATES = 40
 _ROUNDS = 16
 # From so many waves on, what is written of a burst is no longer in step.
 _WAVES = 2.0
+# How many of the prompts that come together are worked off before a first token comes:
+# all of them where they share a step, and half of them on average where they do not.
+_TOGETHER = 0.75
 # More of its time no copy spends on prompts, as long as it writes answers.
 _BUSIEST = 0.97
 # Between the places of a batch in use and as many requests as there are.
@@ -186,9 +189,9 @@ class Served:
 
         most: How many sequences are written at once, at most.
 
-        in_step: 1 if the engine works off all prompts that it has room for before it
-            writes on, and answers are of one length, so that they begin and end
-            together; else 0.
+        in_step: 1 if answers begin and end together: all are of one length, and come of
+            users who ask again at once, or of a burst whose prompts the engine works
+            off before it writes on; else 0.
     """
 
     pace: Callable[[float], float]
@@ -235,8 +238,11 @@ def of_users(served: Served, users: float) -> Loaded:
         outside = requests * overhead
         written = (written + smaller(users - outside, most)) / 2
     line = larger(users - outside - written - 1e-6 * users, 0.0)
-    first = overhead + _first(requests, prompt, pace(at_once), at_once - 1)
-    token = pace(at_once) + (at_once - 1) * prompt / answer
+    others = (at_once - 1) * prompt
+    apart = _first(requests, prompt, pace(at_once), at_once - 1)
+    together = _TOGETHER * others + prompt + pace(at_once)
+    first = overhead + apart + served.in_step * (together - apart)
+    token = pace(at_once) + (1 - served.in_step / 2) * others / answer
     return Loaded(token, first + line / requests, requests, line)
 
 

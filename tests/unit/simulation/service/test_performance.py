@@ -302,3 +302,31 @@ def test_few_others_prolong_no_step_by_more_than_their_prompts() -> None:
     busy = min(3 / 0.32 * 0.1, 0.97)
     assert found.requests == pytest.approx(3 / 0.32)
     assert found.first == pytest.approx((0.5 + busy) * 0.22 + 0.12)
+
+
+@pytest.mark.parametrize(
+    ("in_step", "token", "first"), [(0.0, 0.05, 0.33), (1.0, 0.035, 0.345)]
+)
+def test_users_in_step_have_their_prompts_worked_off_together(
+    in_step: float, token: float, first: float
+) -> None:
+    """
+    Four users, each of whose prompts takes 100 ms, and ten tokens 20 ms each. In step
+    three quarters of the other three prompts come before a first token, and each waits
+    for half of them as it is written. Apart, two thirds of the time are prompts', a
+    step that is met takes 60 + 120 ms, and 1.17 times that are waited.
+    """
+    served = Served(
+        pace=lambda _: 0.02,
+        prompt=0.1,
+        answer=10,
+        overhead=0,
+        most=4,
+        in_step=in_step,
+    )
+
+    found = of_users(served, 4)
+
+    assert found.requests == pytest.approx(4 / 0.6)
+    assert found.token == pytest.approx(token)
+    assert found.first == pytest.approx(first, abs=1e-5)
