@@ -21,7 +21,7 @@ LOAD = (
 # The first change of capacity: from, to, by which policy or action, at which second.
 FIRST: dict[str, tuple[int, int, str, float]] = {
     "InvocationsPerInstance": (1, 4, "Load", 300),
-    "ConcurrencyPerInstance": (1, 3, "Load", 250),
+    "ConcurrencyPerInstance": (1, 2, "Load", 250),
     "InvocationsPerCopy": (1, 4, "Load", 300),
     "ConcurrencyPerCopy": (1, 4, "Load", 60),
     "BusyGpus": (1, 2, "Track", 300),
@@ -33,7 +33,7 @@ FIRST: dict[str, tuple[int, int, str, float]] = {
     "FirstChunk": (1, 2, "Step", 180),
     "AlarmOfMath": (1, 2, "Step", 90),
     "Wake": (0, 1, "Step", 60),
-    "Backlog": (1, 4, "Backlog", 300),
+    "Backlog": (1, 2, "Backlog", 300),
     "Schedules": (1, 3, "Open", 600),
     "WrittenByTheCdk": (1, 2, "Adding", 180),
     "Consolidating": (1, 4, "Load", 60),

@@ -27,6 +27,7 @@ from cdk_sagemaker_llm.serving.engines import base as engines
 from cdk_sagemaker_llm.serving.engines.base import EngineServing
 from cdk_sagemaker_llm.serving.engines.telling import Telling
 from cdk_sagemaker_llm.serving.lmi import artifact, folder
+from cdk_sagemaker_llm.serving.lmi.checks import artifacts
 
 MISTRAL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
 
@@ -53,7 +54,7 @@ def _calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     counted("prepare", ServingFolder, "prepare")
     counted("folder", folder, "folder_files")
     counted("walk", artifact, "size_findings")
-    counted("check", folder, "text_findings")
+    counted("check", artifacts, "text_findings")
     counted("plan", checking, "plan")
     counted("pack", packing, "pack")
     counted("look up", instance_types, "find_instance_type")
