@@ -57,6 +57,9 @@ sequence, by the engine's generation.
 
 Prompts join steps in chunks: they compute, attend to themselves, and do not read the \
 weights again; an engine without a graph for them launches each layer's kernels.
+A request waits for half of the step that runs, and its own step has all prompts that \
+came with it; users whose answers have one length stay in step, and ask together.
+The cache has a room halfway between what the plan expects and its best case.
 Shares of the data sheets' bandwidth and arithmetic are by weight format and by GPU.
 A figure of a GPU counts for instance types with that GPU and that link alone: \
 H100, H200, A100 and B200 are linked by NVLink, and A10G, L4, L40S, T4 and the RTX PRO \
