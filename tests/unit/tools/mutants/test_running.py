@@ -56,7 +56,7 @@ def test_second(own):
     assert False
 
 def test_third(shared):
-    time.sleep(0.2)
+    time.sleep(1)
 
 @pytest.mark.whole
 def test_fourth(): ...
@@ -199,7 +199,7 @@ def test_what_a_shared_fixture_runs_is_credited_to_all_that_need_it(
     assert contexts.count("test_it.py::test_fourth (whole)") == 1
     assert list(record["seconds"]) == tests
     # What it waits for costs nothing.
-    assert all(0.09 <= it < 0.19 for it in record["seconds"].values())
+    assert all(0.09 <= it < 0.6 for it in record["seconds"].values())
     assert record["failed"] == ["test_it.py::test_second"]
 
 
