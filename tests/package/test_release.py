@@ -13,7 +13,14 @@ import pytest
 
 from tests.package.conftest import run
 
-pytestmark = [pytest.mark.whole, pytest.mark.timeout(600)]
+HISTORY = Path(__file__).parents[2] / ".git"
+pytestmark = [
+    pytest.mark.whole,
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(
+        not HISTORY.exists(), reason="a source archive has no history to compare with"
+    ),
+]
 
 IDENTITY = ("-c", "user.name=Somebody", "-c", "user.email=somebody@example.com")
 PATTERN = "constructs/cdk_sagemaker_llm/hosting/patterns/llm_endpoint.py"
@@ -113,9 +120,6 @@ def git(*words: str | Path) -> None:
 
 @pytest.fixture(name="clone")
 def _clone(root: Path, tmp_path: Path) -> Clone:
-    if not (root / ".git").exists():
-        # Whoever tests an unpacked source archive has no history to hold it against.
-        pytest.skip(reason="a source archive has no history to hold a release against")
     return Clone(root, tmp_path / "clone")
 
 

@@ -17,11 +17,6 @@ from cdk_sagemaker_llm.choosing.question import Question
 from cdk_sagemaker_llm.cli.app.playing import RunSettings
 from cdk_sagemaker_llm.cli.app.simulated import read_hosted
 from cdk_sagemaker_llm.cli.app.traffic import written_traffic
-from cdk_sagemaker_llm.cli.commands._asked import (
-    AskedBounds,
-    AskedObjective,
-    AskedTraffic,
-)
 from cdk_sagemaker_llm.cli.commands._choosing import (
     app_at,
     for_app,
@@ -36,6 +31,11 @@ from cdk_sagemaker_llm.cli.commands._options import (
     grouped,
 )
 from cdk_sagemaker_llm.cli.commands._prices import PriceOptions
+from cdk_sagemaker_llm.cli.commands._question import (
+    BoundOptions,
+    LoadOptions,
+    ObjectiveOptions,
+)
 
 FOUND, NOTHING, MISUSE = 0, 1, 2
 
@@ -53,9 +53,9 @@ def choose(
             "it for less.",
         ),
     ],
-    traffic: Annotated[AskedTraffic, "Traffic"],
-    objective: Annotated[AskedObjective, "Objective"],
-    bounds: Annotated[AskedBounds, "Bounds"],
+    traffic: Annotated[LoadOptions, "Traffic"],
+    objective: Annotated[ObjectiveOptions, "Objective"],
+    bounds: Annotated[BoundOptions, "Bounds"],
     endpoint: Annotated[
         str | None,
         typer.Option(

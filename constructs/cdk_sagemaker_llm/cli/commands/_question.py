@@ -1,5 +1,5 @@
 """
-What ``choose`` is asked: the load, how fast answers must be, and within which bounds.
+The question that ``choose`` answers: the load, how fast answers must be, and bounds.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _LONGEST = 92 * 86400.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AskedTraffic:
+class LoadOptions:
     """
     The load: requests at a rate, by the hours of a day, of users, or of a trace.
     """
@@ -107,7 +107,7 @@ class AskedTraffic:
         """
         return None if self.trace is None else read_replay("--trace", self.trace)
 
-    def lasting(self, replay: Replay | None) -> AskedTraffic:
+    def lasting(self, replay: Replay | None) -> LoadOptions:
         """
         Return the same with its duration: a week, or the minutes of the trace.
         """
@@ -235,7 +235,7 @@ class AskedTraffic:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AskedObjective:
+class ObjectiveOptions:
     """
     How fast, and how often.
     """
@@ -264,7 +264,7 @@ class AskedObjective:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AskedBounds:
+class BoundOptions:
     """
     Within which bounds it is looked for.
     """
